@@ -71,7 +71,10 @@ class KeptRenderings:
         else:
             lookups = self._releases.lookups_of(attempt)
             rendering = self._content.render_with_lookups(attempt.classes, tree, options, lookups.reply)
-            rendered = await lookups.during(rendering)
+            try:
+                rendered = await lookups.during(rendering)
+            finally:
+                attempt.state.mask.learn_looked_up(attempt.deployment, lookups.secrets)
         return replace(rendered, made=made)
 
     async def _sealed(self, attempt: Attempt, content: RenderedContent) -> RenderedContent:

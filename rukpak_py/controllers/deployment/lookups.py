@@ -6,6 +6,7 @@ or a Secret is not shown to this chart, ends the rendering: `failure` is the rea
 of it. A list that leaves something out would be a wrong answer, and ends it, too.
 """
 
+from base64 import b64decode
 from collections.abc import Awaitable, Sequence
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeVar
@@ -20,6 +21,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.api_answers import status_body
 from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
+from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, NotFoundError
@@ -32,6 +34,7 @@ T = TypeVar("T")
 
 class _Secret(msgspec.Struct, gc=False, kw_only=True):
     type: str | None = None
+    data: dict[str, str] | None = None
 
 
 class _Place(NamedTuple):
@@ -63,6 +66,7 @@ class Lookups:
         self._limits = limits
         self._bytes = 0
         self.count = 0
+        self.secrets = list[ValuesDocument]()  # what templates have seen of Secrets, for messages to hide
         self.failure: RukPakError | None = None
 
     async def reply(self, question: object) -> LookedUp:
@@ -121,7 +125,7 @@ class Lookups:
         body = await self._client.get(place.resource, place.namespace, place.name)
         self._count_bytes(len(body))
         if place.is_secret:
-            self._demand_shown(place, self._who.hidden(decode_metadata(body), _type_of(body)))
+            self._see_secret(place, decode_metadata(body), body)
         return body
 
     async def _list(self, place: _Place) -> bytes:
@@ -132,14 +136,17 @@ class Lookups:
                 body = item.json or b"{}"
                 self._count_bytes(len(body))
                 if place.is_secret:
-                    self._demand_listed(place, item.metadata, _type_of(body))
+                    self._see_secret(place, item.metadata, body)
                 items.append(body)
             token, version = page.token, page.resource_version or "0"
         return _list_of(place.resource.gvk, version, items)
 
-    def _demand_listed(self, place: _Place, metadata: Metadata, secret_type: str) -> None:
-        if hidden := self._who.hidden(metadata, secret_type):
-            self._demand_shown(place, f"one of them is {metadata.name}: {hidden}")
+    def _see_secret(self, place: _Place, metadata: Metadata, body: bytes) -> None:
+        secret = msgspec.json.decode(body, type=_Secret)
+        if hidden := self._who.hidden(metadata, secret.type or ""):
+            self._demand_shown(place, hidden if place.name else f"one of them is {metadata.name}: {hidden}")
+        data = {key: _text_of(value) for key, value in (secret.data or {}).items()}
+        self.secrets.append(ValuesDocument(document=data, is_secret=True))
 
     @staticmethod
     def _demand_shown(place: _Place, hidden: str) -> None:
@@ -152,8 +159,12 @@ class Lookups:
             raise self._limits.exceeded("chart_lookup_bytes", "the size of what the chart looks up")
 
 
-def _type_of(secret: bytes) -> str:
-    return msgspec.json.decode(secret, type=_Secret).type or ""
+def _text_of(value: str) -> str:
+    """Of data in Base64; as it is where it is no text."""
+    try:
+        return b64decode(value).decode()
+    except ValueError:
+        return value
 
 
 def _list_of(gvk: GroupVersionKind, version: str, items: Sequence[bytes]) -> bytes:

@@ -4,8 +4,8 @@ Server messages quote names, labels and kinds, and a template makes those of any
 never shown as it is. A mask belongs to one deployment and hides nothing of another one.
 
 The values that were found last count, and those before them: objects that are named after former values are pruned, and
-told of, when the new ones are there. What an earlier process knew is not known. Values of ConfigMaps are no secret,
-and neither is what the BundleDeployment itself says.
+told of, when the new ones are there. So do those that templates have looked up in Secrets. What an earlier process knew
+is not known. Values of ConfigMaps are no secret, and neither is what the BundleDeployment itself says.
 """
 
 from collections.abc import Callable, Iterable
@@ -26,6 +26,7 @@ class SecretMask:
     def __init__(self) -> None:
         self._latest: _Documents = ()
         self._former: _Documents = ()
+        self._looked_up: _Documents = ()
         self._generation: int | None = None
         self._mask: Mask | None = None
 
@@ -36,9 +37,19 @@ class SecretMask:
             self._latest, self._former = found, self._latest or self._former
         elif self._generation == deployment.metadata.generation:
             return
+        self._make(deployment)
+
+    def learn_looked_up(self, deployment: BundleDeployment, documents: Iterable[ValuesDocument]) -> None:
+        """A rendering saw these, whatever came of it; of one that saw none those before it count."""
+        found = tuple(documents)
+        if found and found != self._looked_up:
+            self._looked_up = found
+            self._make(deployment)
+
+    def _make(self, deployment: BundleDeployment) -> None:
         self._generation = deployment.metadata.generation
         public = [deployment.metadata.name, *map(str, leaves_of(to_builtins(deployment.spec)))]
-        self._mask = Mask(secret_values((*self._latest, *self._former)), public)
+        self._mask = Mask(secret_values((*self._latest, *self._former, *self._looked_up)), public)
 
     def hide(self, text: str) -> str:
         return self._mask.hide(text) if self._mask is not None else text

@@ -103,12 +103,12 @@ def has_no_tests(reading: ChartReading) -> Iterator[Problem]:
 @RENDERING.rule(
     "HELM-103",
     title="Templates do not look objects up",
-    hint="Give the chart a value instead: a rendering sees no cluster, and `lookup` finds nothing.",
+    hint="In a cluster lookup finds what is there; here it finds nothing, so what is rendered may differ.",
     severity=Severity.WARNING,
 )
 def looks_nothing_up(reading: ChartReading) -> Iterator[Problem]:
     for path, at, _ in _called(reading, _LOOKUP):
-        yield Problem(message="lookup finds nothing", place=reading.place(path), at=at)
+        yield Problem(message="lookup finds nothing here", place=reading.place(path), at=at)
 
 
 @RENDERING.rule(

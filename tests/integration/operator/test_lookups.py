@@ -2,6 +2,7 @@
 
 import shutil
 import subprocess
+from base64 import b64encode
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import APPLIED_ANNOTATION, DIGEST_KEY_SECRET, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from tests.integration.operator import rerendering
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
@@ -21,6 +23,7 @@ from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.integration.proxy import Fail, Proxy
 from tests.manifests import Document
 from tests.unit.charts import METADATA
+from tests.unit.charts import config_map as config_map_template
 from tests.waiting import eventually
 
 PASSWORD = """
@@ -221,6 +224,31 @@ def _says(seen: Document, *, text: str) -> bool:
 async def value_of(tenant: Tenant, name: str) -> str:
     found: str = (await tenant.read(CONFIG_MAPS, tenant.namespace, name))["data"]["value"]
     return found
+
+
+async def test_what_was_looked_up_in_a_secret_is_in_no_message(tenant: Tenant, operator: Operator) -> None:
+    await put_secret(tenant, tenant.namespace, "login")
+    template = '{{ fail (printf "wrong: %s" (lookup "v1" "Secret" .Release.Namespace "login").data.password) }}'
+    await deploy(tenant, await publish(tenant, template))
+    found = await tenant.until(partial(_says, text="wrong: ***"), what="it fails")
+    encoded = b64encode(b"of-somebody-else").decode()
+    assert encoded not in orjson.dumps(found).decode()
+    assert encoded not in operator.log
+
+
+async def test_a_chart_that_misses_an_object_renders_once_it_is_there(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram
+) -> None:
+    operator = operators(arguments=[f"--helm={helm.path}"], module=rerendering.__name__)
+    await operator.start()
+    template = (
+        '{{- if not (lookup "v1" "Secret" .Release.Namespace "login") }}{{ fail "make the Secret login" }}{{ end }}\n'
+        + config_map_template("settings")
+    )
+    await deploy(tenant, await publish(tenant, template))
+    await tenant.until(partial(_says, text="make the Secret login"), what="it fails")
+    await put_secret(tenant, tenant.namespace, "login")
+    await tenant.ready(seconds=60)
 
 
 async def test_while_the_server_does_not_answer_the_rendering_waits(
