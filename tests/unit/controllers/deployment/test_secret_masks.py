@@ -204,3 +204,11 @@ async def test_a_hook_that_failed_is_told_without_them(desk: Desk) -> None:
 
     assert [one.message for one in desk.known.status.hooks] == ["***"]
     assert CANARY not in desk.stored
+
+
+def test_what_templates_looked_up_is_hidden_beside_the_values() -> None:
+    chart, mask = _chart(SECRET), SecretMask()
+    mask.learn(chart, [ValuesDocument(document={"a": "given-value"}, is_secret=True)])
+    mask.learn_looked_up(chart, [ValuesDocument(document={"password": CANARY}, is_secret=True)])
+    mask.learn_looked_up(chart, [])  # another rendering, which looked nothing up
+    assert mask.hide(f"{CANARY} and given-value") == "*** and ***"
