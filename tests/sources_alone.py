@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, cast
 
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
@@ -16,7 +15,7 @@ from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import Logins
-from rukpak_py.sources.ports import ImageAccess
+from rukpak_py.sources.ports import ImageAccess, ImageContent
 from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.source_secrets import logins
 from tests.workers import SPOOL, WORKERS
@@ -31,7 +30,7 @@ class Nothing:
     async def names(self) -> Sequence[str]:
         return ()
 
-    async def find(self, access: ImageAccess) -> Tree | None:
+    async def find(self, access: ImageAccess) -> ImageContent | None:
         return None
 
     async def is_stored(self, access: ImageAccess) -> bool:

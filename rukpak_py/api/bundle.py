@@ -53,6 +53,13 @@ class BundleStatus(ApiType, frozen=True, kw_only=True):
             " Only set once unpacked."
         ),
     ] = None
+    artifact_type: Annotated[
+        str,
+        doc(
+            "What the image is, where it is an OCI artifact and not a file system:"
+            " `application/vnd.cncf.helm.config.v1+json` for a chart of `helm push`."
+        ),
+    ] = ""
     # Spelt like upstream's field; `rename` would make it contentUrl.
     content_url: Annotated[str, doc("Where the content can be downloaded. Only set once unpacked.")] = field(
         default="", name="contentURL"

@@ -141,9 +141,12 @@ class Source(ApiType, frozen=True, kw_only=True):
         return self.image.ref if self.image is not None else ""
 
 
-def is_directory(source: Source) -> bool:
-    """Whether the content is no archive as `helm package` makes it: charts are loaded differently."""
-    return source.type != SourceType.HTTP
+def is_directory(source: Source, artifact_type: str) -> bool:
+    """Whether the content is no archive as `helm package` makes it: charts are loaded differently.
+
+    `artifact_type`: as in the status of a Bundle.
+    """
+    return source.type != SourceType.HTTP and not artifact_type
 
 
 def without_ca_bundles(source: Source) -> Source:

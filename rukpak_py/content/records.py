@@ -49,7 +49,7 @@ class _Kind(StrEnum):
     IMAGE = "image"
 
 
-class BundleRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class BundleRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """`deployment`: the uid of the BundleDeployment whose template it was unpacked for; empty: of none."""
 
     uid: str
@@ -57,14 +57,16 @@ class BundleRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     spec_digest: str
     digest: str
     source: Source  # resolved
+    artifact_type: str = ""  # as in the status
 
 
-class ImageRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
+class ImageRecord(msgspec.Struct, frozen=True, kw_only=True, rename="camel", omit_defaults=True):
     """`bundles` and `deployments`: the uids of those who have proved access."""
 
     image: str  # with its digest
     provisioner_class: str
     digest: str
+    artifact_type: str = ""
     bundles: tuple[str, ...] = ()
     deployments: tuple[str, ...] = ()
 

@@ -85,7 +85,7 @@ class Records(Protocol):
     async def keep(self, record: BundleRecord) -> None:
         """It counts from now on. Where it cannot be written to disk now, it is written later."""
 
-    async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
+    async def image_unpacked(self, access: ImageAccess, digest: str, *, artifact_type: str = "") -> None:
         """The content of an image by its digest is stored, and this reader has proved access to the image."""
 
 

@@ -17,7 +17,7 @@ from rukpak_py.api.names import canonical_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord, ImageRecord, InUse, RecordStore, is_in_use
 from rukpak_py.content.tree import Tree
-from rukpak_py.sources.ports import ImageAccess
+from rukpak_py.sources.ports import ImageAccess, ImageContent
 
 LOG = logging.getLogger(__name__)
 RECENT_SECONDS = 600.0
@@ -67,7 +67,7 @@ class ContentRecords:
     async def image(self, access: ImageAccess) -> ImageRecord | None:
         return await asyncio.to_thread(self._store.image, access.image, canonical_class(access.provisioner_class))
 
-    async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
+    async def image_unpacked(self, access: ImageAccess, digest: str, *, artifact_type: str = "") -> None:
         """This is its content, and this reader has proved access."""
         now = monotonic()
         self._recent |= {uid: now for uid in (access.bundle, access.deployment) if uid}
@@ -75,6 +75,7 @@ class ContentRecords:
             image=access.image,
             provisioner_class=canonical_class(access.provisioner_class),
             digest=digest,
+            artifact_type=artifact_type,
             bundles=(access.bundle,),
             deployments=(access.deployment,),
         )
@@ -126,11 +127,12 @@ class StoredImages:
         self._has = has
         self._load = load
 
-    async def find(self, access: ImageAccess) -> Tree | None:
+    async def find(self, access: ImageAccess) -> ImageContent | None:
         record = await self._records.image(access)
         if record is None or not record.is_proven_by(bundle=access.bundle, deployment=access.deployment):
             return None
-        return await self._load(record.digest)
+        tree = await self._load(record.digest)
+        return ImageContent(tree=tree, artifact_type=record.artifact_type) if tree is not None else None
 
     async def is_stored(self, access: ImageAccess) -> bool:
         record = await self._records.image(access)
@@ -139,4 +141,4 @@ class StoredImages:
     async def prove(self, access: ImageAccess) -> None:
         record = await self._records.image(access)
         if record is not None:
-            await self._records.image_unpacked(access, record.digest)
+            await self._records.image_unpacked(access, record.digest, artifact_type=record.artifact_type)

@@ -64,7 +64,8 @@ def _pulled(reference: ImageReference, typed: str, limits: Limits) -> LocalConte
     from rukpak_py.sources.image.opening import open_image  # noqa: PLC0415 - only who pulls pays for the client
 
     try:
-        return LocalContent(tree=_not_empty(open_image(reference, limits=limits)), is_directory=True)
+        image = open_image(reference, limits=limits)
+        return LocalContent(tree=_not_empty(image.tree), is_directory=not image.artifact_type)
     except RukPakError as error:
         missing = "" if typed.startswith(("docker:", "oci:")) else f"{MISSING}, and as an image it "
         raise type(error)(f"{missing}cannot be pulled: {error}") from error
@@ -78,7 +79,7 @@ def _opened(location: Location, limits: Limits) -> LocalContent:
         _refuse_choice(wanted)
         if (path / layout.FLAT_MARK).is_file() and (path / layout.FLAT_MANIFEST).is_file():
             blobs = DirectoryBlobs(path)
-            return _of_image(lambda: layout.layers_of_flat_directory(blobs, limits=limits), limits)
+            return _of_stored_image(layout.image_of_flat_directory(blobs, limits=limits), limits)
         return LocalContent(tree=_of_directory(path, limits), is_directory=True)
     if not path.is_file():
         raise ContentError("is neither a directory nor a regular file")
@@ -114,7 +115,13 @@ def _refuse_choice(wanted: WantedPlatform) -> None:
 
 def _of_layout(blobs: Blobs, wanted: WantedPlatform, limits: Limits) -> LocalContent:
     host = layout.host_platform()
-    return _of_image(lambda: layout.layers_of_layout(blobs, limits=limits, host=host, wanted=wanted), limits)
+    return _of_stored_image(layout.image_of_layout(blobs, limits=limits, host=host, wanted=wanted), limits)
+
+
+def _of_stored_image(image: layout.LayoutImage, limits: Limits) -> LocalContent:
+    if image.is_chart:
+        return LocalContent(tree=read_archive(image.archive(limits), limits=limits), is_directory=False)
+    return _of_image(image.layers, limits)
 
 
 def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> LocalContent:

@@ -63,10 +63,18 @@ class ImageAccess:
     deployment: str
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ImageContent:
+    """`artifact_type`: as in `status.artifactType` of a Bundle."""
+
+    tree: Tree
+    artifact_type: str = ""
+
+
 class UnpackedImages(Protocol):
     """Content of images that is stored, and who has proved that they may read the image where it came from."""
 
-    async def find(self, access: ImageAccess) -> Tree | None:
+    async def find(self, access: ImageAccess) -> ImageContent | None:
         """The stored content, for a Bundle or a deployment that has proved access; else None."""
         ...
 

@@ -41,10 +41,11 @@ class FetchRequest:
 
 @dataclass(frozen=True, kw_only=True)
 class Fetched:
-    """`resolved`: the source pinned to exactly this content."""
+    """`resolved`: the source pinned to exactly this content. `artifact_type`: as in `status.artifactType`."""
 
     tree: Tree
     resolved: SourceSpec
+    artifact_type: str = ""
 
 
 class ContentPendingError(UnavailableError):

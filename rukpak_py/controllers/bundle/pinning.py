@@ -131,6 +131,7 @@ class Pinning:
         content = UnpackedContent(
             digest=record.digest,
             source=without_ca_bundles(record.source),
+            artifact_type=record.artifact_type,
             spec_digest=record.spec_digest or bundle.status.spec_digest or spec_digest(bundle.spec),
             url=self.content_url(bundle.metadata.name),
         )
@@ -143,6 +144,7 @@ class Pinning:
             spec_digest=bundle.status.spec_digest or spec_digest(bundle.spec),
             digest=found.digest,
             source=found.resolved,
+            artifact_type=found.artifact_type,
         )
 
     def _as_the_status_says(self, bundle: Bundle) -> BundleRecord:
@@ -153,4 +155,5 @@ class Pinning:
             spec_digest=status.spec_digest or spec_digest(bundle.spec),
             digest=status.digest,
             source=status.resolved_source or bundle.spec.source,
+            artifact_type=status.artifact_type,
         )

@@ -31,7 +31,7 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.sources.source import ContentPendingError, DirectAnswer, FetchRequest, Waiting
+from rukpak_py.sources.source import ContentPendingError, DirectAnswer, Fetched, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
 PERSIST = "persist bundle content: "
@@ -42,6 +42,7 @@ ALL_DEFECTS = "rukpakctl bundle validate lists all"
 class Unpacked:
     digest: str
     resolved: Source
+    artifact_type: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -199,12 +200,13 @@ class UnpackJobs:
                 return _waiting(fetched, request.source)
             await request.content_arrives()  # it has, whether the source said so or not
             prefix = ""
-            converted = await self._checked(fetched.tree, classes, request.source, pinned=pinned)
+            converted = await self._checked(fetched, classes, request.source, pinned=pinned)
             prefix = PERSIST
             digest = await self._content.keep(fetched.tree, converted)
             if (image := fetched.resolved.image) is not None and "@" in image.ref:
-                await self._records.image_unpacked(request.access_to(image.ref), digest)
-            return Unpacked(digest=digest, resolved=fetched.resolved)
+                access = request.access_to(image.ref)
+                await self._records.image_unpacked(access, digest, artifact_type=fetched.artifact_type)
+            return Unpacked(digest=digest, resolved=fetched.resolved, artifact_type=fetched.artifact_type)
         except ContentPendingError as pending:
             detail = ContentPending(source=request.source.type, message=str(pending))
             return Fact(cause=Cause.UPLOAD_PENDING, detail=detail)
@@ -213,10 +215,11 @@ class UnpackJobs:
         except RukPakError as error:
             return fetch_failed(error, f"{prefix}{advised(error)}")
 
-    async def _checked(self, tree: Tree, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
+    async def _checked(self, fetched: Fetched, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
+        tree, came_as_directory = fetched.tree, is_directory(source, fetched.artifact_type)
         try:
-            return await self._content.check(classes, tree, is_directory=is_directory(source))
+            return await self._content.check(classes, tree, is_directory=came_as_directory)
         except ContentError as error:
             if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
                 raise for_source(error, source, tree) from error

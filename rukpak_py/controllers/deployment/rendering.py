@@ -330,7 +330,7 @@ def _desire(
 
 def _options(attempt: Attempt) -> RenderOptions:
     return RenderOptions(
-        is_directory=is_directory(attempt.bundle.spec.source),
+        is_directory=is_directory(attempt.bundle.spec.source, attempt.bundle.status.artifact_type),
         install_namespace=attempt.install_namespace or None,
         watch_namespaces=attempt.options.watch_namespaces or None,
         config=attempt.options.config,

@@ -73,6 +73,7 @@ def _of_bundle(change: StatusChange) -> dict[str, Any]:
     return {
         "digest": content.digest,
         "resolved_source": content.source,
+        "artifact_type": content.artifact_type,
         "spec_digest": content.spec_digest,
         "content_url": content.url,
     }

@@ -64,6 +64,7 @@ class UnpackedContent(Struct, frozen=True, kw_only=True):
 
     digest: str
     source: Source  # resolved
+    artifact_type: str = ""
     spec_digest: str
     url: str = ""
 

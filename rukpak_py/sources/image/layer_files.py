@@ -14,6 +14,7 @@ from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import KIB, Limits
+from rukpak_py.sources.archive_file import read_gzipped_tar
 from rukpak_py.sources.bundle_files import kept_of_image
 from rukpak_py.sources.image.descriptors import streaming
 from rukpak_py.sources.image.layers import Keep, tree_of_image, unpacked
@@ -23,10 +24,19 @@ _READ_AT_ONCE: Final = 256 * KIB
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LayerFile:
-    """A layer whose bytes are those that its digest names. `diff_id`: the digest of what it unpacks to."""
+    """A layer whose bytes are those that its digest names. `diff_id`: the digest of what it unpacks to.
+
+    Of the archive of a chart nothing says that digest.
+    """
 
     path: Path
     diff_id: str
+
+
+def read_chart(layers: Sequence[LayerFile], limits: Limits) -> Tree:
+    """Of a chart, all that is in its archive."""
+    (archive,) = layers
+    return read_gzipped_tar(archive.path, limits)
 
 
 def read_layers(layers: Sequence[LayerFile], class_name: str, limits: Limits) -> Tree:

@@ -7,10 +7,12 @@ with what there is. What `skopeo copy IMAGE dir:DIR` writes is one manifest, wit
 
 import platform
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.image.charts import chart_archive_of, is_chart
 from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
@@ -45,23 +47,40 @@ def host_platform() -> Platform:
     return Platform(os="linux", architecture=_ARCHITECTURES.get(machine, machine))
 
 
-def layers_of_layout(
-    blobs: Blobs, *, limits: Limits, host: Platform, wanted: WantedPlatform = ANY
-) -> Iterator[Iterator[bytes]]:
-    """The layers of the layout's image, lowest first, each verified as it streams by."""
+@dataclass(frozen=True, kw_only=True)
+class LayoutImage:
+    """An image, or a chart of `helm push`, whose blobs are on disk."""
+
+    manifest: ImageManifest
+    blob: Callable[[Descriptor], Iterable[bytes]]
+
+    @property
+    def is_chart(self) -> bool:
+        return is_chart(self.manifest)
+
+    def archive(self, limits: Limits) -> Iterator[bytes]:
+        """Of a chart, verified as it streams by."""
+        archive = chart_archive_of(self.manifest, limits)
+        return verified(self.blob(archive), archive)
+
+    def layers(self) -> Iterator[Iterator[bytes]]:
+        """Of an image, lowest first, each verified as it streams by."""
+        for layer in self.manifest.layers:
+            yield verified(self.blob(layer), layer)
+
+
+def image_of_layout(blobs: Blobs, *, limits: Limits, host: Platform, wanted: WantedPlatform = ANY) -> LayoutImage:
     index = document(INDEX, blobs(INDEX), Index, limits)
     manifest = _manifest(blobs, index, limits, host, wanted)
     check_entries("the image's manifest", len(manifest.layers), limits)
-    for layer in manifest.layers:
-        yield verified(blobs(_path(layer)), layer)
+    return LayoutImage(manifest=manifest, blob=lambda descriptor: blobs(_path(descriptor)))
 
 
-def layers_of_flat_directory(blobs: Blobs, *, limits: Limits) -> Iterator[Iterator[bytes]]:
-    """The same of what skopeo calls `dir:`."""
+def image_of_flat_directory(blobs: Blobs, *, limits: Limits) -> LayoutImage:
+    """Of what skopeo calls `dir:`."""
     manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), ImageManifest, limits)
     check_entries("the image's manifest", len(manifest.layers), limits)
-    for layer in manifest.layers:
-        yield verified(blobs(_path(layer).rpartition("/")[2]), layer)
+    return LayoutImage(manifest=manifest, blob=lambda descriptor: blobs(_path(descriptor).rpartition("/")[2]))
 
 
 def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: WantedPlatform) -> ImageManifest:

@@ -3,15 +3,15 @@
 import os
 from typing import Final
 
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.docker_config import credentials_for
-from rukpak_py.sources.image.layer_files import tree_of_layers
+from rukpak_py.sources.image.layer_files import read_chart, tree_of_layers
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
 from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_registries
+from rukpak_py.sources.ports import ImageContent
 from rukpak_py.sources.spool import Spool
 
 _ADVICE: Final = Advice(
@@ -21,7 +21,7 @@ _ADVICE: Final = Advice(
 )
 
 
-def open_image(reference: ImageReference, *, limits: Limits) -> Tree:
+def open_image(reference: ImageReference, *, limits: Limits) -> ImageContent:
     login = credentials_for(reference)
     plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
     options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)
@@ -34,6 +34,8 @@ def open_image(reference: ImageReference, *, limits: Limits) -> Tree:
                 layers = pull.download()
             finally:
                 pull.abort()
-            return read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits))
+            if pull.artifact_type:
+                return ImageContent(tree=read_chart(layers, limits), artifact_type=pull.artifact_type)
+            return ImageContent(tree=read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits)))
     finally:
         spool.close()

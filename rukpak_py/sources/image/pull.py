@@ -21,6 +21,7 @@ import requests
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
+from rukpak_py.sources.image.charts import CHART, chart_archive_of, is_chart
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import Descriptor, Platform, check_digest, document, new_hash, verified
@@ -89,17 +90,30 @@ class ImagePull:
         self._pace = self._connections.pace = Pace(options.limits, self._connections.aborted)
         self._client = self._new_client(self._logins[0], plain_http=False)
         self._layers: Sequence[_Layer] = ()
+        self._chart: ImageDocument | None = None
 
     def resolve(self) -> ImageReference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
         return self._with_each_login(self._resolve)
+
+    @property
+    def artifact_type(self) -> str:
+        """Of what was resolved; empty: an image."""
+        return CHART if self._chart is not None else ""
+
+    def resolve_chart(self) -> ImageReference | None:
+        """The same of a chart; None when it is an image, and nothing more is asked for."""
+        return self._with_each_login(self._resolve_chart)
 
     def check_access(self) -> None:
         """Ask for the manifest, and for nothing that it leads to: who may read it may have the image."""
         self._with_each_login(self._reach)
 
     def download(self) -> Sequence[LayerFile]:
-        """The layers, lowest first, as long as the files are there."""
+        """The layers, lowest first, or the archive of a chart, as long as the files are there."""
+        if self._chart is not None:
+            archive = chart_archive_of(self._chart, self._options.limits)
+            self._layers = [_Layer(blob=Descriptor(digest=archive.digest, size=archive.size), diff_id="")]
         paths: dict[str, Path] = {}
         for layer in self._layers:
             if layer.blob.digest not in paths:
@@ -134,7 +148,19 @@ class ImagePull:
 
     def _resolve(self, login: RegistryCredentials | None) -> ImageReference:
         digest, found = self._reach(login)
-        self._layers = self._configured(self._image(found))
+        manifest = self._image(found)
+        if is_chart(manifest):
+            self._chart = manifest
+        else:
+            self._layers = self._configured(manifest)
+        return self._reference.at(digest)
+
+    def _resolve_chart(self, login: RegistryCredentials | None) -> ImageReference | None:
+        digest, found = self._reach(login)
+        manifest = self._image(found)
+        if not is_chart(manifest):
+            return None
+        self._chart = manifest
         return self._reference.at(digest)
 
     def _new_client(self, login: RegistryCredentials | None, *, plain_http: bool) -> RegistryClient:

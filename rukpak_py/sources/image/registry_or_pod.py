@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from rukpak_py.api.names import HELM_CLASS, canonical_class
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
@@ -19,6 +20,7 @@ from rukpak_py.sources.image.unpack_methods import (
     ImageNotFoundError,
     ImageQuestion,
     ImageUnpack,
+    NoChartError,
     OutOfReachError,
     PodFallbacks,
     may_help,
@@ -106,10 +108,27 @@ class RegistryOrPod:
             await self._pods.clean_up(bundle, uid, source.image, always=self._setting is ImageUnpack.POD)
 
     async def _by_pod(self, request: FetchRequest) -> Fetched | Waiting:
-        spec, _ = _spec_of(request)
-        if not self._pods.keeps and (known := await self._direct.unpacked_before(request)) is not None:
+        spec, reference = _spec_of(request)
+        known = await self._direct.unpacked_before(request)
+        if known is not None and (known.artifact_type or not self._pods.keeps):
             return known
+        if (chart := await self._chart(request, reference)) is not None:
+            return chart
         return await self._pods.fetch(request, spec)
+
+    async def _chart(self, request: FetchRequest, reference: ImageReference) -> Fetched | None:
+        """What no pod can unpack; None: it is an image, or may be one."""
+        if canonical_class(request.provisioner_class) != HELM_CLASS or self._pods.is_there(request.bundle):
+            return None
+        logins = await self._direct.logins(request)
+        if self._fallbacks.find(reference.registry) or self._fallbacks.find(logins.question):
+            return None
+        try:
+            return await self._direct.pull(request, logins, charts_only=True)
+        except NoChartError as error:
+            if error.cause is not None:
+                self._remember(error.cause, reference.registry, logins.question)
+            return None
 
     async def _auto(self, request: FetchRequest) -> Fetched | Waiting:
         """Each retry asks the registry again; what happens to the pod in between does not."""

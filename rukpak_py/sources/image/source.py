@@ -20,15 +20,16 @@ from typing import TYPE_CHECKING, Final, TypeVar
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.image.descriptors import Platform
-from rukpak_py.sources.image.layer_files import LayerFile, read_layers
+from rukpak_py.sources.image.layer_files import LayerFile, read_chart, read_layers
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.received_files import ReceivedFiles, receiving
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
-from rukpak_py.sources.image.unpack_methods import ImageNotFoundError, ImageQuestion, retold
+from rukpak_py.sources.image.unpack_methods import ImageNotFoundError, ImageQuestion, NoChartError, retold
 from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
 from rukpak_py.sources.ports import PullSecrets, UnpackedImages, Workers
 from rukpak_py.sources.source import Fetched, FetchRequest
@@ -60,6 +61,13 @@ class ImageLogins:
     keychain: "Keychain" = field(repr=False)
     own_notes: tuple[str, ...]
     notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Pulled:
+    reference: ImageReference  # by digest
+    layers: Sequence[LayerFile]
+    artifact_type: str
 
 
 class ImageFetcher:
@@ -95,28 +103,36 @@ class ImageFetcher:
             return known
         return await self.pull(request, await self.logins(request))
 
-    async def pull(self, request: FetchRequest, logins: ImageLogins) -> Fetched:
-        """Ask the registry, whatever is stored."""
+    async def pull(self, request: FetchRequest, logins: ImageLogins, *, charts_only: bool = False) -> Fetched:
+        """Ask the registry, whatever is stored. `charts_only`: NoChartError for what is an image, or may be one."""
         _, reference = _reference(request.source)
         try:
             async with receiving(self._spool) as files:
-                found = await self._download(request, logins.keychain, files)
+                found = await self._download(request, logins.keychain, files, charts_only=charts_only)
                 if isinstance(found, Fetched):
                     return found
-                resolved, layers = found
                 await request.content_arrives()
-                tree = await self._workers.run(read_layers, layers, request.provisioner_class, self._limits)
+                tree = await self._read(found, request.provisioner_class)
+        except NoChartError:
+            raise
         except RukPakError as error:
             raise _of_image(error, reference, logins) from error
-        return Fetched(tree=tree, resolved=_resolved(resolved))
+        return Fetched(tree=tree, resolved=_resolved(found.reference), artifact_type=found.artifact_type)
+
+    async def _read(self, pulled: "_Pulled", class_name: str) -> Tree:
+        if pulled.artifact_type:
+            return await self._workers.run(read_chart, pulled.layers, self._limits)
+        return await self._workers.run(read_layers, pulled.layers, class_name, self._limits)
 
     async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
         """Of a reference by digest: the content that is stored, if this Bundle has proved access. No request."""
         _, reference = _reference(request.source)
         if not reference.digest:
             return None
-        tree = await self._ports.unpacked.find(request.access_to(str(reference)))
-        return Fetched(tree=tree, resolved=_resolved(reference)) if tree is not None else None
+        found = await self._ports.unpacked.find(request.access_to(str(reference)))
+        if found is None:
+            return None
+        return Fetched(tree=found.tree, resolved=_resolved(reference), artifact_type=found.artifact_type)
 
     async def _proved_now(self, request: FetchRequest, pull: "ImagePull") -> Fetched | None:
         """Of a reference by digest whose content is stored: it, after the registry let this Bundle read the manifest.
@@ -132,19 +148,30 @@ class ImageFetcher:
         return await self.unpacked_before(request)
 
     async def _download(
-        self, request: FetchRequest, keychain: "Keychain", files: ReceivedFiles
-    ) -> Fetched | tuple[ImageReference, Sequence[LayerFile]]:
+        self, request: FetchRequest, keychain: "Keychain", files: ReceivedFiles, *, charts_only: bool
+    ) -> "Fetched | _Pulled":
         """What is stored, or the image by its digest and its layers."""
         spec, reference = _reference(request.source)
         pull: ImagePull | None = None
         try:
             pull = await self._in_thread(lambda: self._pull(spec, reference, keychain, files))
-            if (known := await self._proved_now(request, pull)) is not None:
+            if not charts_only and (known := await self._proved_now(request, pull)) is not None:
                 return known
-            return await self._in_thread(pull.resolve), await self._in_thread(pull.download)
+            resolved = await self._resolve_chart(pull) if charts_only else await self._in_thread(pull.resolve)
+            layers = await self._in_thread(pull.download)
+            return _Pulled(reference=resolved, layers=layers, artifact_type=pull.artifact_type)
         finally:
             if pull is not None:
                 pull.abort()  # a thread may still wait
+
+    async def _resolve_chart(self, pull: "ImagePull") -> ImageReference:
+        try:
+            resolved = await self._in_thread(pull.resolve_chart)
+        except RukPakError as error:
+            raise NoChartError("the registry does not say what it is", cause=error) from error
+        if resolved is None:
+            raise NoChartError("it is an image")
+        return resolved
 
     def _pull(
         self, spec: ImageSpec, reference: ImageReference, keychain: "Keychain", files: ReceivedFiles

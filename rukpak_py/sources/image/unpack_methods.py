@@ -4,6 +4,9 @@
 reached, fails in TLS, says nothing, or answers 401, 403, 404, or 429 to the last try. Never for a limit, a digest that
 does not match, a bad archive, or an address that is refused: a pod would only hide what is wrong.
 
+`pod` asks no registry, but for charts: what `helm push` made cannot run, so it comes from its registry in any case.
+Whatever keeps the operator from finding out whether it is a chart leaves it to the pod.
+
 Remembered for the whole registry is only that it cannot be reached. All else is about one question: a mistyped tag, a
 missing login or an authority that one Bundle does not name says nothing of other images, and is asked again soon.
 """
@@ -14,7 +17,7 @@ from enum import StrEnum
 from time import monotonic
 from typing import Final
 
-from rukpak_py.core.errors import AccessError, ConflictError, RukPakError, UnavailableError
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.source import DirectFailure
 
 OUT_OF_REACH_SECONDS: Final = 600.0
@@ -40,6 +43,14 @@ class OutOfReachError(NotForOperatorError):
 
 class ImageNotFoundError(NotForOperatorError):
     """The registry knows no such image, or does not admit that it does."""
+
+
+class NoChartError(ContentError):
+    """Not known to be a chart, which a pod cannot unpack. `cause`: why nothing is known."""
+
+    def __init__(self, text: str, *, cause: RukPakError | None = None) -> None:
+        super().__init__(text)
+        self.cause = cause
 
 
 def may_help(error: RukPakError) -> bool:

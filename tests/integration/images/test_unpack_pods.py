@@ -19,7 +19,6 @@ import yaml
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
@@ -31,7 +30,7 @@ from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
-from rukpak_py.sources.ports import ImageAccess
+from rukpak_py.sources.ports import ImageAccess, ImageContent
 from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
@@ -62,7 +61,7 @@ class NoSecrets:
     async def names(self) -> tuple[str, ...]:
         return ()
 
-    async def find(self, _access: ImageAccess) -> Tree | None:
+    async def find(self, _access: ImageAccess) -> ImageContent | None:
         return None
 
     async def is_stored(self, _access: ImageAccess) -> bool:

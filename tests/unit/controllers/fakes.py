@@ -229,7 +229,7 @@ class FakeRecords:
     async def keep(self, record: BundleRecord) -> None:
         self.kept[record.uid] = record
 
-    async def image_unpacked(self, access: ImageAccess, digest: str) -> None:
+    async def image_unpacked(self, access: ImageAccess, digest: str, *, artifact_type: str = "") -> None:
         self.images.append((access, digest))
 
 

@@ -12,7 +12,8 @@ from rukpak_py.content.records import BundleRecord, InUse, RecordStore
 from rukpak_py.content.tree import Tree
 from rukpak_py.operator import content_records as module
 from rukpak_py.operator.content_records import ContentRecords, StoredImages
-from rukpak_py.sources.ports import ImageAccess
+from rukpak_py.sources.image.charts import CHART
+from rukpak_py.sources.ports import ImageAccess, ImageContent
 from tests.unit.bundles import tree_of
 from tests.unit.controllers.fakes import Clock
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, source
@@ -140,15 +141,22 @@ async def test_stored_content_of_an_image_goes_to_those_who_proved_access(record
     images = Stored(records).images
     assert not await images.is_stored(access())
     await records.image_unpacked(access("u", "d"), DIGEST)
-    assert await images.find(access("u")) is TREE
-    assert await images.find(access("u", class_name="core.rukpak.io/plain")) is TREE
-    assert await images.find(access("new", "d")) is TREE, "its deployment has proved access"
+    assert await images.find(access("u")) == ImageContent(tree=TREE)
+    assert await images.find(access("u", class_name="core.rukpak.io/plain")) == ImageContent(tree=TREE)
+    assert await images.find(access("new", "d")) == ImageContent(tree=TREE), "its deployment has proved access"
     assert await images.find(access("new")) is None
     assert await images.find(access("new", "e")) is None
     assert await images.is_stored(access("new"))
     await images.prove(access("new", "e"))
-    assert await images.find(access("new")) is TREE
-    assert await images.find(access("newer", "e")) is TREE
+    assert await images.find(access("new")) == ImageContent(tree=TREE)
+    assert await images.find(access("newer", "e")) == ImageContent(tree=TREE)
+
+
+async def test_what_kind_of_artifact_is_stored_is_known_to_the_next_reader(records: ContentRecords) -> None:
+    images = Stored(records).images
+    await records.image_unpacked(access("u", "d"), DIGEST, artifact_type=CHART)
+    await images.prove(access("new", "e"))
+    assert await images.find(access("new")) == ImageContent(tree=TREE, artifact_type=CHART)
 
 
 async def test_an_image_of_another_registry_or_for_another_class_is_another_one(records: ContentRecords) -> None:

@@ -11,7 +11,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.build import image_of, layout_of
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layers import apply_layers
-from rukpak_py.sources.image.layout import layers_of_layout
+from rukpak_py.sources.image.layout import image_of_layout
 from tests.unit.bundles import tree_of
 
 FILES = tree_of({"manifests/csv.yaml": "a: b", "manifests/sub/x": "", "metadata/annotations.yaml": "c: d"})
@@ -24,7 +24,7 @@ def decoded(layout: Tree, path: str) -> Any:
 
 def read_back(layout: Tree, architecture: str) -> Tree:
     host = Platform(os="linux", architecture=architecture)
-    return apply_layers(layers_of_layout(lambda path: [layout[path]], limits=DEFAULT_LIMITS, host=host))
+    return apply_layers(image_of_layout(lambda path: [layout[path]], limits=DEFAULT_LIMITS, host=host).layers())
 
 
 def test_the_digest_is_known() -> None:

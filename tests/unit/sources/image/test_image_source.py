@@ -18,7 +18,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageQuestion
 from rukpak_py.sources.logins import LoginPolicy
-from rukpak_py.sources.ports import ImageAccess, SourceSecret
+from rukpak_py.sources.ports import ImageAccess, ImageContent, SourceSecret
 from rukpak_py.sources.source import FetchRequest
 from tests.source_secrets import Secrets, logins
 from tests.unit.bundles import tree_of
@@ -45,9 +45,10 @@ class Ports(Secrets):
     async def names(self) -> Sequence[str]:
         return self.of_account
 
-    async def find(self, access: ImageAccess) -> Tree | None:
+    async def find(self, access: ImageAccess) -> ImageContent | None:
         is_proven = not self.proofs.isdisjoint({access.bundle, access.deployment})
-        return self.unpacked.get((access.image, access.provisioner_class)) if is_proven else None
+        tree = self.unpacked.get((access.image, access.provisioner_class)) if is_proven else None
+        return ImageContent(tree=tree) if tree is not None else None
 
     async def is_stored(self, access: ImageAccess) -> bool:
         return (access.image, access.provisioner_class) in self.unpacked
