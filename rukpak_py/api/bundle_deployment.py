@@ -345,8 +345,9 @@ class Installation(ApiType, frozen=True, kw_only=True):
     renderer: Annotated[
         str,
         doc(
-            "In which way a chart was rendered: `Cluster` (`lookup` and `.Capabilities` see the cluster); empty:"
-            " without access to it, as former releases did. Until the next upgrade it is rendered in the same way."
+            "In which way a chart was rendered: `Cluster` (`lookup` and `.Capabilities` see the cluster, `.helmignore`"
+            " counts); empty: without that, as former releases did. Until the next upgrade it is rendered in the same"
+            " way."
         ),
     ] = ""
     is_upgrade: Annotated[bool | None, doc("Of a chart: what `.Release.IsUpgrade` was.")] = None

@@ -31,6 +31,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import ChartRenderer, ContentDescription, RenderedContent, Rendering, RenderOptions
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.stored_rendering import lines_of, read_lines, rendering
+from rukpak_py.sources.image.charts import CHART
 from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, VIEW, FakeCluster, attempt, releases
 from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree
@@ -163,18 +164,31 @@ def described(how: Rendering) -> RenderedContent:
     return rendering([], frozenset(), description=ContentDescription(name="web"), made=how)
 
 
-async def test_helmignore_counts_for_directories_and_not_for_what_was_installed_before() -> None:
-    bench = Bench()
-    git = chart(config={"values": "a: 1"})
-    http = dataclasses.replace(chart(config={"values": "a: 2"}), bundle=of_archive(git.bundle))
-    for one in (git, http, chart(entry(of=made(7)))):
-        await bench.rendered(one)
-    assert [options.is_directory for options in bench.content.options] == [True, False, False]
-
-
 def of_archive(bundle: Bundle) -> Bundle:
     source = Source(type="http", http=HttpSource(url="https://example.com/web.tgz"))
     return replace(bundle, spec=replace(bundle.spec, source=source))
+
+
+def of_artifact(bundle: Bundle) -> Bundle:
+    return replace(bundle, status=replace(bundle.status, artifact_type=CHART))
+
+
+@pytest.mark.parametrize(
+    ("one", "expected"),
+    [
+        (chart(), True),
+        (dataclasses.replace(chart(), bundle=of_archive(chart().bundle)), False),
+        (dataclasses.replace(chart(), bundle=of_artifact(chart().bundle)), False),
+        (chart(entry(of=made(7))), False),  # by a release that knew no .helmignore
+        (chart(replace(entry(of=made(7)), renderer="Cluster")), True),
+    ],
+)
+async def test_helmignore_counts_in_directories_and_as_what_is_installed_was_rendered(
+    one: Attempt, *, expected: bool
+) -> None:
+    bench = Bench()
+    await bench.rendered(one)
+    assert [options.is_directory for options in bench.content.options] == [expected]
 
 
 async def test_what_lasts_gets_no_owner_reference() -> None:
