@@ -57,6 +57,7 @@ class Desired:
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
+    create_only: bool = False  # without our marks: it is nobody's
     ignored: tuple[IgnoredField, ...] = ()  # fields of the content that are not sent
 
     @property
@@ -73,6 +74,7 @@ def desire(
     custom: bool,
     outlives: bool = False,
     lasting: bool = False,
+    create_only: bool = False,
     overrides: Sequence[Override] = (),
     scaler: ObjectKey | None = None,
 ) -> Desired:
@@ -80,7 +82,7 @@ def desire(
     its replicas.
 
     What an override says of the object wins over the object's own annotations, and these over what the format says:
-    `lasting` is as if the annotation said that it is never pruned.
+    `lasting` is as if the annotation said that it is never pruned. `create_only`: it gets no marks of ours.
     """
     normal = normalise(obj.manifest(), namespaced=namespaced, default_namespace=default_namespace)
     whole = normal.manifest
@@ -98,6 +100,8 @@ def desire(
             notes.warn(_without_effect(name))
 
     def made(*, outlives: bool, by_annotation: bool = False) -> Payload:
+        if create_only:
+            return _unmarked(manifest)
         one = _payload(manifest, owner, identified, outlives=outlives, by_annotation=by_annotation)
         if manifest is whole:
             return one
@@ -113,6 +117,7 @@ def desire(
         payload_when_taken=made(outlives=True) if holds and not outlives else payload,
         defines=frozenset(custom_kinds_of([manifest])),
         warnings=tuple(notes.warnings),
+        create_only=create_only,
         ignored=ignored,
     )
 
@@ -129,6 +134,11 @@ def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | 
         return override.ignore
     notes.warn(f"spec.replicas is left out: {scaler} sets it")
     return (*override.ignore, REPLICAS)
+
+
+def _unmarked(manifest: dict[str, Any]) -> Payload:
+    body = canonical_json(manifest)
+    return Payload(body=body, digest=f"sha256:{hashlib.sha256(body).hexdigest()}")
 
 
 def _payload(

@@ -110,6 +110,9 @@ class Engine:
 
     async def _try_out(self, target: Target, change: Change) -> Failure | None:
         """What is wrong with the answer."""
+        if change.action is Action.CREATE_ONCE:
+            await self._create_once(target, change, dry_run=True)
+            return None
         try:
             force = change.action is not Action.CREATE
             answer = await self._send(target, change, _trial_body(change), force=force, dry_run=True)
@@ -191,6 +194,10 @@ class Engine:
 
     async def _write(self, target: Target, change: Change, change_set: ChangeSet) -> None:
         try:
+            if change.action is Action.CREATE_ONCE:
+                await self._create_once(target, change)
+                change_set.created.append(change.key)
+                return
             applied = await self._written(target, change, change_set)
         except InvalidError as error:
             if change.action is Action.AGAIN and is_replaceable(error):
@@ -293,6 +300,15 @@ class Engine:
             with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
                 await self._give_back(target, change, applied.metadata.uid)
         raise ConflictError(f"{change.key} was created by somebody else at the same moment; checking it again")
+
+    async def _create_once(self, target: Target, change: Change, *, dry_run: bool = False) -> None:
+        resource, key = _resource(target, change), change.key
+        with suppress(AlreadyExistsError):  # another client was faster: it stays as it is
+            await target.client.create(
+                resource, key.namespace, change.payload.body, field_manager=target.owner.manager, dry_run=dry_run
+            )
+        if not dry_run:
+            target.last_applied.absent.discard(key)
 
     async def _give_back(self, target: Target, change: Change, uid: str) -> None:
         """Apply the bare identity: every field that we alone own goes, what others own stays."""

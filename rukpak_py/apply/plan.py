@@ -21,6 +21,8 @@ from rukpak_py.kube.resources import NAMESPACES
 
 class Action(Enum):
     CREATE = auto()  # the name is free: apply without force, the answer must be 201
+    CREATE_ONCE = auto()  # the name is free: created, and not ours from then on
+    SPARE = auto()  # it exists, and is left as it is, whoever has it
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content
     UPDATE = auto()  # ours; the content changed
@@ -32,7 +34,7 @@ class Action(Enum):
 
 
 TAKES = frozenset({Action.TAKE, Action.TAKE_BACK})
-WRITES = frozenset({Action.CREATE, *TAKES, Action.UPDATE, Action.CORRECT, Action.AGAIN})
+WRITES = frozenset({Action.CREATE, Action.CREATE_ONCE, *TAKES, Action.UPDATE, Action.CORRECT, Action.AGAIN})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +129,14 @@ def decide(
     return change(*how, payload)
 
 
+def decide_once(desired: Desired, live: ObservedObject | None) -> Change:
+    """Of what is created where it is missing, and of no interest once it is there."""
+    action, reason = Action.CREATE_ONCE, ""
+    if live is not None:
+        action, reason = (Action.WAIT, live.going) if live.is_deleted else (Action.SPARE, "it exists")
+    return Change(action=action, desired=desired, payload=desired.payload, live=live, reason=reason)
+
+
 def make_plan(
     desired: Iterable[Desired],
     *,
@@ -141,7 +151,9 @@ def make_plan(
 ) -> Plan:
     """`live`: what is known under the desired names. `owned`: all that the cluster shows as this deployment's."""
     changes = [
-        decide(
+        decide_once(want, live.get(want.key))
+        if want.create_only
+        else decide(
             want,
             live.get(want.key),
             owner=owner,
@@ -152,7 +164,8 @@ def make_plan(
         )
         for want in desired
     ]
-    leaving = prune_policy.divide(left_content(owned, {change.key for change in changes}, owner))
+    wanted = {change.key for change in changes if not change.desired.create_only}
+    leaving = prune_policy.divide(left_content(owned, wanted, owner))
     return Plan(
         changes=tuple(sorted(changes, key=lambda change: (change.desired.phase, change.key))),
         prune=leaving.prune,

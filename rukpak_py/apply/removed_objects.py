@@ -51,14 +51,20 @@ class Leaving:
 
 @dataclass(frozen=True, kw_only=True)
 class PrunePolicy:
-    """What the fates of one deployment's objects depend on. `kept`: CRDs that were kept for their instances before."""
+    """What the fates of one deployment's objects depend on. `kept`: CRDs that were kept for their instances before.
+
+    `create_only`: in the content, and not to be ours any more.
+    """
 
     overrides: tuple[Override, ...] = ()
     install_namespace: str = ""
     instances: Mapping[ObjectKey, ForeignInstances] = field(default_factory=dict)
     kept: Collection[ObjectKey] = frozenset()
+    create_only: Collection[ObjectKey] = frozenset()
 
     def fate(self, live: ObservedObject) -> PruneVerdict:
+        if live.key in self.create_only:
+            return PruneVerdict(fate=PruneFate.RELEASE, detail="it is only created where it is missing")
         return fate(
             live,
             override=self._override(live),

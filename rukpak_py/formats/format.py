@@ -111,7 +111,8 @@ class RenderedContent:
     `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
     missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
     deployment goes. `digest`: of what was rendered, where rendering again may give something else, and `made`: how.
-    `before_hooks`: of the objects those that are applied before the first hook runs.
+    `before_hooks`: of the objects those that are applied before the first hook runs. `create_only`: of the lasting
+    those that are created where they are missing, and otherwise left as they are, whoever has them.
     """
 
     objects: Sequence[Object]
@@ -124,6 +125,7 @@ class RenderedContent:
     made: Rendering = OFFLINE_RENDERING
     hooks: Sequence[Hook] = ()
     before_hooks: frozenset[ObjectKey] = frozenset()  # as `lasting`
+    create_only: frozenset[ObjectKey] = frozenset()  # as `lasting`
 
 
 class Format(Protocol):

@@ -1,7 +1,8 @@
 """What a rendering is when it is kept: a line with marks of objects, a line for each object, and one for each hook.
 
-The first line lists the keys of the objects that last, with one more word at those that come before the hooks, of which
-all last. An object is a mapping. A hook is a list: its object, its events, and what else is known of it.
+The first line lists the keys of the objects that last, with one more word at those that come before the hooks, and one
+at those that are only created, of which all last. An object is a mapping. A hook is a list: its object, its events, and
+what else is known of it.
 
 The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. What the
 content says about itself is a string of JSON at the end, which is not part of the digest, and which former releases
@@ -10,7 +11,7 @@ What else `RenderedContent` may have, no format has whose renderings are kept.
 """
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -22,6 +23,7 @@ from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
 MARKS_BYTES = 1024  # of a key in the first line, or of a hook beside its object, at most; a name has 253 characters
 _BEFORE_HOOKS = "before hooks"
+_CREATE_ONLY = "create only"
 _KEY_PARTS = len(ObjectKey._fields)
 
 
@@ -31,16 +33,18 @@ def rendering(
     *,
     hooks: Sequence[Hook] = (),
     before_hooks: frozenset[ObjectKey] = frozenset(),
+    create_only: frozenset[ObjectKey] = frozenset(),
     description: ContentDescription | None = None,
     made: Rendering = OFFLINE_RENDERING,
 ) -> RenderedContent:
-    """With its digest. `before_hooks` are among the lasting, and of no interest without hooks."""
+    """With its digest. `before_hooks`, of no interest without hooks, and `create_only` are among the lasting."""
     before_hooks = before_hooks if hooks else frozenset()
     content = RenderedContent(
         objects=objects,
         lasting=lasting,
         hooks=tuple(hooks),
         before_hooks=before_hooks,
+        create_only=create_only,
         description=description,
         made=made,
     )
@@ -65,14 +69,15 @@ def read_lines(data: bytes) -> RenderedContent:
         [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
         frozenset(key for key, _ in marks),
         hooks=[_hook(one) for one in manifests if isinstance(one, list)],
-        before_hooks=frozenset(key for key, words in marks if words),
+        before_hooks=frozenset(key for key, words in marks if _BEFORE_HOOKS in words),
+        create_only=frozenset(key for key, words in marks if _CREATE_ONLY in words),
         description=_read_description(descriptions[0]) if descriptions else None,
         made=made,
     )
 
 
 def _lines(content: RenderedContent) -> Iterator[bytes]:
-    yield orjson.dumps(list(_marks(content.lasting, content.before_hooks))) + b"\n"
+    yield orjson.dumps(list(_marks(content))) + b"\n"
     for one in content.objects:
         yield one.json + b"\n"
     for hook in content.hooks:
@@ -97,9 +102,10 @@ def _read_description(known: Mapping[str, Any]) -> ContentDescription:
     )
 
 
-def _marks(lasting: Iterable[ObjectKey], before_hooks: frozenset[ObjectKey]) -> Iterator[list[str]]:
-    for key in sorted(lasting):
-        yield [*key, *([_BEFORE_HOOKS] if key in before_hooks else ())]
+def _marks(content: RenderedContent) -> Iterator[list[str]]:
+    for key in sorted(content.lasting):
+        before = [_BEFORE_HOOKS] if key in content.before_hooks else []
+        yield [*key, *before, *([_CREATE_ONLY] if key in content.create_only else ())]
 
 
 def _hook(line: list[Any]) -> Hook:

@@ -4,7 +4,7 @@
 this content brings; they are looked for once the kind is served, and created only after that.
 """
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
@@ -93,7 +93,7 @@ class Planner:
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),
-            prune_policy=await self._prune_policy(attempt, owned, rendered.keys),
+            prune_policy=await self._prune_policy(attempt, owned, rendered),
         )
         return Planned(target=target, plan=plan, hidden=hidden, held=held, done=frozenset(gone), later=later)
 
@@ -110,12 +110,14 @@ class Planner:
         return Planned(target=target, plan=plan, hidden=HiddenKinds())
 
     async def _prune_policy(
-        self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey]
+        self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], rendered: Rendered
     ) -> PrunePolicy:
+        wanted = rendered.keys
         policy = PrunePolicy(
             overrides=attempt.options.overrides,
             install_namespace=attempt.namespace,
             kept=kept_for_instances(attempt.deployment.status.kept),
+            create_only=wanted - rendered.owned_keys,
         )
         return await with_foreign_instances(
             self._client,

@@ -255,7 +255,7 @@ class ContentReconciler:
 
     async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> Progress:
         state = applied.attempt.state
-        state.mark_applied(applied.attempt.content, rendered.keys, hidden)
+        state.mark_applied(applied.attempt.content, rendered.owned_keys, hidden)
         state.kept_crds_judged_at = monotonic()
         return await self._finish_with_secrets(applied, hidden)
 

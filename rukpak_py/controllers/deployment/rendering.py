@@ -72,10 +72,16 @@ class Rendered:
     served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
     hooks: tuple[Hook, ...] = ()
     before_hooks: frozenset[ObjectKey] = frozenset()  # of `lasting`, those without which no hook runs
+    create_only: frozenset[ObjectKey] = frozenset()  # of `lasting`, those that are not to be ours
 
     @property
     def keys(self) -> set[ObjectKey]:
         return {one.key for one in self.desired}
+
+    @property
+    def owned_keys(self) -> set[ObjectKey]:
+        """Of what is to be ours."""
+        return {one.key for one in self.desired if not one.create_only}
 
 
 class Renderer:
@@ -209,6 +215,7 @@ class Renderer:
             made=kept.facts.made,
             hooks=kept.hooks,
             before_hooks=kept.before_hooks,
+            create_only=kept.create_only,
         )
         rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt, rendered)
@@ -250,6 +257,7 @@ class Renderer:
             served_by=serving_workloads(desired),
             hooks=tuple(content.hooks),
             before_hooks=content.before_hooks,
+            create_only=content.create_only,
         )
 
     def _keep(self, attempt: Attempt, rendered: Rendered) -> None:
@@ -300,7 +308,14 @@ async def _desire_all(content: RenderedContent, resolution: Resolution, attempt:
         if resource is None:
             continue
         lasting = obj.head.key in content.lasting
-        one = _desire(obj, namespaced=resource.namespaced, lasting=lasting, scalers=scalers, attempt=attempt)
+        one = _desire(
+            obj,
+            namespaced=resource.namespaced,
+            lasting=lasting,
+            create_only=obj.head.key in content.create_only,
+            scalers=scalers,
+            attempt=attempt,
+        )
         known = desired.setdefault(one.key, one)
         if known.payload.digest != one.payload.digest:
             raise ContentError(f"the content has two different objects with the same name: {one.key}")
@@ -312,7 +327,13 @@ async def _desire_all(content: RenderedContent, resolution: Resolution, attempt:
 
 
 def _desire(
-    obj: Object, *, namespaced: bool, lasting: bool, scalers: Mapping[ObjectKey, ObjectKey], attempt: Attempt
+    obj: Object,
+    *,
+    namespaced: bool,
+    lasting: bool,
+    create_only: bool,
+    scalers: Mapping[ObjectKey, ObjectKey],
+    attempt: Attempt,
 ) -> Desired:
     key = obj.head.key
     return desire(
@@ -323,6 +344,7 @@ def _desire(
         custom=not is_builtin(obj.head.gvk.group),
         outlives=attempt.makes(obj),
         lasting=lasting,
+        create_only=create_only,
         overrides=attempt.options.overrides,
         scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
     )

@@ -59,6 +59,7 @@ class HelmFormat:
             crds.union(one.head.key for one in filter(_is_kept, rendered.objects)),
             hooks=rendered.hooks,
             before_hooks=crds,
+            create_only=crds if settings.crds is CrdsMode.CREATE else frozenset(),
             description=ContentDescription(
                 name=chart.metadata.name, version=chart.metadata.version, app_version=chart.metadata.app_version
             ),

@@ -71,6 +71,7 @@ def desired(
     owner: Owner = OWNER,
     outlives: bool = False,
     lasting: bool = False,
+    create_only: bool = False,
     overrides: tuple[Override, ...] = (),
 ) -> Desired:
     return desire(
@@ -81,6 +82,7 @@ def desired(
         custom=False,
         outlives=outlives,
         lasting=lasting,
+        create_only=create_only,
         overrides=overrides,
     )
 

@@ -2,11 +2,12 @@
 
 from typing import Any
 
+import orjson
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.bundle_deployment import Adopt, Override
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     HELM_RELEASE_ANNOTATION,
@@ -17,8 +18,9 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase
-from rukpak_py.apply.plan import WRITES, Action, Plan, decide, make_plan
+from rukpak_py.apply.plan import WRITES, Action, Plan, decide, decide_once, make_plan
 from rukpak_py.apply.released import released_mark
+from rukpak_py.apply.removed_objects import PrunePolicy
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.manifests import config_map
 from tests.unit.apply.lives import (
@@ -76,6 +78,35 @@ def test_each_decision(fields: dict[str, Any] | None, never: Action, if_unowned:
         change = decide(WANTED, there, owner=OWNER, adopt=adopt, fields=known, missing_deployments={"renamed"})
         assert change.action is expected
         assert bool(change.reason) is (expected not in {Action.CREATE, Action.LEAVE})
+
+
+ONCE = desired(config_map(x="1"), lasting=True, create_only=True)
+
+
+@pytest.mark.parametrize(
+    ("fields", "action"),
+    [(None, Action.CREATE_ONCE), ({}, Action.SPARE), (GOING, Action.WAIT), (owned(), Action.SPARE)],
+)
+def test_what_is_only_created(fields: dict[str, Any] | None, action: Action) -> None:
+    assert decide_once(ONCE, live(**{"name": "a", **fields}) if fields is not None else None).action is action
+
+
+def test_what_is_only_created_is_nobodys_and_what_we_have_of_it_is_released() -> None:
+    """Whatever an override says: it is in the content still."""
+    assert orjson.loads(ONCE.payload.body)["metadata"] == {"name": "a", "namespace": "ns"}
+    ours = live(**owned("a"))
+    override = Override(kind="ConfigMap", namespace="ns", name="a", prune=True)
+    policy = PrunePolicy(overrides=(override,), create_only={ours.key})
+    plan = make_plan(
+        [ONCE],
+        live={ours.key: ours},
+        owned={ours.key: ours},
+        fields={},
+        owner=OWNER,
+        adopt=Adopt.NEVER,
+        prune_policy=policy,
+    )
+    assert (plan.writes, plan.prune, plan.release) == ((), (), (ours,))
 
 
 def test_what_this_process_did_not_apply_is_corrected_to_be_sure() -> None:

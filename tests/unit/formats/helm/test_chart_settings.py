@@ -9,6 +9,7 @@ from rukpak_py.formats.format import Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.settings import ChartSettings, CrdsMode, settings_of
+from rukpak_py.formats.stored_rendering import lines_of, read_lines
 from tests.unit.charts import chart, config_map, crd, rendered
 
 LONG = "a" * 53
@@ -87,3 +88,19 @@ def test_skipped_crds_are_not_rendered(helm: HelmProgram) -> None:
         made = HelmFormat().render(tree, options)
         assert [one.head.name for one in made.objects] == names
         assert {one.name for one in made.lasting} == set(names) - {"a"}
+
+
+def test_crds_that_are_only_created_are_stored_as_such(helm: HelmProgram) -> None:
+    """What is rendered in the default way has the digest that it had before there were others."""
+    kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
+    tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": kept})
+    made = {
+        mode: HelmFormat().render(tree, RenderOptions(config={"crds": mode} if mode else {}, helm=helm.path))
+        for mode in ("", "CreateReplace", "Create")
+    }
+    assert made[""] == made["CreateReplace"]
+    assert made[""].create_only == frozenset()
+    assert {one.name for one in made["Create"].create_only} == {"crd"}
+    assert made["Create"].digest != made[""].digest
+    for one in made.values():
+        assert read_lines(b"".join(lines_of(one))) == one

@@ -1,0 +1,103 @@
+"""What `spec.config.crds` makes of the CRDs in a chart's crds/."""
+
+import json
+
+from rukpak_py.api.names import OWNER_NAME_LABEL, RELEASED_ANNOTATION
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
+from tests.integration.scenarios.helm_charts import Files, chart_source, deploy, installed, settings
+from tests.integration.scenarios.stage import Document, Stage, definition, is_observed, says, widget, widgets
+
+CREATE = {"crds": "Create"}
+
+
+def with_label(crd: Document, value: str) -> Document:
+    """Another version of the same CRD."""
+    return {**crd, "metadata": {**crd["metadata"], "labels": {"version": value}}}
+
+
+def files(stage: Stage, crd: Document, a: str = "1", *, instance: str = "one") -> Files:
+    instances = {"templates/instance.yaml": json.dumps(widget(stage.group, instance))} if instance else {}
+    return {
+        "crds/widgets.yaml": json.dumps(crd),
+        "templates/a.yaml": settings(f"settings-{instance}", a=a),
+        **instances,
+    }
+
+
+async def crd_of(stage: Stage) -> Document:
+    return await stage.get(CRDS, "", f"widgets.{stage.group}")
+
+
+async def upgraded(stage: Stage, name: str, chart: Files, *, version: str, instance: str = "one") -> None:
+    await stage.edit_template(name, await chart_source(stage, chart, name=f"{name}-{version}"))
+    await stage.until(
+        CONFIG_MAPS, stage.namespace, f"settings-{instance}", lambda found: found["data"] == {"a": version}
+    )
+    await stage.until_ready(name)
+
+
+async def test_created_where_it_is_missing_and_never_changed_or_deleted(stage: Stage) -> None:
+    first = with_label(definition(stage.group), "1")
+    name = await installed(stage, files(stage, first), config=CREATE)
+    made = (await crd_of(stage))["metadata"]
+    assert await stage.exists(widgets(stage.group), "", "one"), "its instance is applied after it"
+    assert made["labels"] == {"version": "1"}
+    assert "ownerReferences" not in made
+    assert not [mark for mark in made.get("annotations", {}) if "rukpak" in mark]
+
+    await upgraded(stage, name, files(stage, with_label(first, "2"), "2"), version="2")
+    assert (await crd_of(stage))["metadata"]["labels"] == {"version": "1"}
+    await upgraded(stage, name, {"templates/a.yaml": settings("settings-one", a="3")}, version="3")
+    await stage.barrier()
+    assert (await crd_of(stage))["metadata"]["uid"] == made["uid"]
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", name)
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
+    assert "deletionTimestamp" not in (await crd_of(stage))["metadata"]
+    await stage.client.delete(CRDS, "", f"widgets.{stage.group}")
+
+
+async def test_one_that_exists_is_no_conflict_and_stays_as_it_is(stage: Stage) -> None:
+    theirs = with_label(definition(stage.group), "theirs")
+    await stage.client.create(CRDS, "", canonical_json(theirs), field_manager="helm")
+    before = await crd_of(stage)
+    name = await installed(stage, files(stage, with_label(theirs, "ours")), config=CREATE)
+    after = await crd_of(stage)
+    entries = {one["manager"] for one in after["metadata"]["managedFields"]}
+    assert (after["spec"], after["metadata"]["labels"]) == (before["spec"], {"version": "theirs"})
+    assert f"rukpak/{name}" not in entries
+    await stage.client.delete(CRDS, "", f"widgets.{stage.group}")
+
+
+async def test_from_one_way_to_the_other_and_back(stage: Stage) -> None:
+    crd = definition(stage.group)
+    chart = files(stage, crd)
+    override = {"group": "apiextensions.k8s.io", "kind": "CustomResourceDefinition", "name": crd["metadata"]["name"]}
+    name = await installed(stage, chart, overrides=[{**override, "prune": True}])
+    uid = (await crd_of(stage))["metadata"]["uid"]
+    await stage.edit(name, config=CREATE)
+    released = await stage.until(
+        CRDS, "", crd["metadata"]["name"], lambda found: RELEASED_ANNOTATION in found["metadata"]["annotations"]
+    )
+    await stage.until_ready(name)
+    assert OWNER_NAME_LABEL not in released["metadata"].get("labels", {})
+    await stage.edit(name, config=None)
+    await stage.until(
+        CRDS, "", crd["metadata"]["name"], lambda found: OWNER_NAME_LABEL in found["metadata"].get("labels", {})
+    )
+    await stage.until_ready(name)
+    assert (await crd_of(stage))["metadata"]["uid"] == uid
+    assert await stage.exists(widgets(stage.group), "", "one")
+
+
+async def test_skipped_they_are_not_there(stage: Stage) -> None:
+    """The chart waits for the kind, as with helm, until another brings it."""
+    name = await deploy(
+        stage, await chart_source(stage, files(stage, definition(stage.group))), config={"crds": "Skip"}
+    )
+    await stage.until_deployment(
+        name, is_observed, says("Installed", "False", "InstallFailed", "required resource not found")
+    )
+    assert not await stage.exists(CRDS, "", f"widgets.{stage.group}")
+    await stage.create(CRDS, "", definition(stage.group))
+    await stage.until_deployment(name, is_observed, says("Ready", "True"), seconds=90)
