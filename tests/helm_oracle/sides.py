@@ -26,6 +26,7 @@ from tests.waiting import eventually, until_gone
 STEP_SECONDS = 60.0
 SETTLED_SECONDS = 5.0  # the same refusal for so long: what it waits for does not come
 REVISION_OF_INSTALLATION = 1
+EMPTY_NAMESPACE = "default"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -66,11 +67,11 @@ class HelmSide:
                 arguments = ["uninstall", case.release]
         limit = f"--timeout={STEP_SECONDS:.0f}s"
         async with self.cluster.ending_pods(case.namespace):
-            code, _, errors = await self._run(*arguments, limit, namespace=case.namespace, is_connected=True)
+            code, _, errors = await self._run(*arguments, limit, namespace=case.namespace)
         return DONE if code == 0 else Answer(done=False, message=errors.strip())
 
     async def random_paths(self, case: Case, step: Step) -> set[RandomPath]:
-        """By two renderings without the cluster, where `lookup` finds nothing."""
+        """By two renderings for another namespace, in which `lookup` finds nothing of the release."""
         first, second = [await self._rendered(case, step) for _ in range(2)]
         return random_paths(first, second)
 
@@ -78,9 +79,8 @@ class HelmSide:
         chart, values = self._chart(case, step)
         served = await self.cluster.api_versions()
         versions = (f"--api-versions={','.join(served)}", f"--kube-version={await self.cluster.version()}")
-        code, output, _ = await self._run(
-            "template", case.release, chart, values, *versions, namespace=case.namespace, is_connected=False
-        )
+        arguments = ("template", case.release, chart, values, *versions, "--dry-run=server")
+        code, output, _ = await self._run(*arguments, namespace=EMPTY_NAMESPACE)
         documents = yaml.load_all(output, yaml.CSafeLoader) if code == 0 else ()
         return snapshot_of(one for one in documents if one)
 
@@ -89,15 +89,15 @@ class HelmSide:
         file.write_text(yaml.safe_dump(dict(case.values_of(step))))
         return str(case.chart_of(step).path), f"--values={file}"
 
-    async def _run(self, *arguments: str, namespace: str, is_connected: bool) -> tuple[int, str, str]:
+    async def _run(self, *arguments: str, namespace: str) -> tuple[int, str, str]:
+        """The exit code, the output, and what it says of errors."""
         homes = {f"HELM_{name}_HOME": str(self.home / name.lower()) for name in ("CACHE", "CONFIG", "DATA")}
-        connected = (f"--kubeconfig={self.kubeconfig}",) if is_connected else ()
         process = await asyncio.create_subprocess_exec(
             str(self.program),
             *arguments,
             f"--namespace={namespace}",
-            *connected,
-            env={**os.environ, **homes, "KUBECONFIG": os.devnull},
+            f"--kubeconfig={self.kubeconfig}",
+            env={**os.environ, **homes},
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.PIPE,

@@ -21,7 +21,7 @@ from tests.helm_oracle.sides import HelmSide, OperatorSide
 from tests.helm_oracle.suite import run_case
 from tests.shared_operator import SharedOperator
 
-CHARTS = ("checked-values", "hooks", "null-values", "random-values")
+CHARTS = ("checked-values", "demanded-password", "hooks", "kept-password")
 
 
 @pytest.fixture(params=CHARTS)
