@@ -72,10 +72,13 @@ async def test_what_templates_see(stage: Stage) -> None:
         namespace=".Release.Namespace",
         revision=".Release.IsInstall",
         crds='.Capabilities.APIVersions.Has "core.rukpak.io/v1alpha1/BundleDeployment"',
-        found='len (lookup "v1" "Namespace" "" "default")',
+        found='(lookup "v1" "Namespace" "" "default").metadata.name',
+        absent='len (lookup "v1" "Namespace" "" "nosuch")',
+        served='.Capabilities.APIVersions.Has "policy/v1beta1"',
     )
     name = await installed(stage, {"templates/a.yaml": template})
-    seen = {"release": name, "namespace": stage.namespace, "revision": "true", "crds": "true", "found": "0"}
+    seen = {"release": name, "namespace": stage.namespace, "revision": "true", "crds": "true"}
+    seen |= {"found": "default", "absent": "0", "served": "false"}
     await until_settings(stage, **seen)
 
 
