@@ -320,6 +320,10 @@ class Installation(ApiType, frozen=True, kw_only=True):
     bundle: Annotated[str, doc("Name of the Bundle.")]
     digest: Annotated[str, doc("SHA-256 identity of its content.")]
     version: Annotated[str, doc("Version of its content, as in `status.version`.")] = ""
+    generation: Annotated[
+        int,
+        doc("The generation that asked for it first. Entries of former releases have none.", format="int64", minimum=0),
+    ] = 0
     time: Annotated[str, doc("When it was installed.", format="date-time")]
     outcome: Annotated[
         str,

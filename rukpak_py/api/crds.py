@@ -120,7 +120,9 @@ _AGE = _column("Age", ".metadata.creationTimestamp", kind="date")
 _DEPLOYMENT_COLUMNS = [
     _column("Ready", f"{_READY}.status"),
     _column("Reason", f"{_READY}.reason"),
+    _column("Content", ".status.content.name"),
     _column("Version", ".status.version"),
+    _column("App Version", ".status.content.appVersion"),
     _AGE,
     _column("Active Bundle", ".status.activeBundle", wide=True),
     _column("Install State", '.status.conditions[?(@.type=="Installed")].reason', wide=True),

@@ -119,6 +119,7 @@ def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -
         bundle=attempt.bundle.metadata.name,
         digest=attempt.bundle.status.digest,
         version=version_of(attempt),
+        generation=attempt.deployment.metadata.generation,
         time=now,
         outcome=outcome,
         options=recorded(attempt.options),

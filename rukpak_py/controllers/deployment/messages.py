@@ -69,6 +69,18 @@ def instantiated(bundle: str) -> str:
     return f"Instantiated bundle {bundle} successfully"
 
 
+def instantiated_before(bundle: str, what: str, installed: int, wanted: int) -> str:
+    """While other content is wanted. `what`: the name and the version of what is installed, where it says them.
+
+    `installed`: the generation that asked for it; 0: unknown. Another one may ask for the same content, and the same
+    for other content: a branch has moved, or values in a Secret were changed.
+    """
+    of = f"of generation {installed}" if installed else ""
+    is_what = " ".join(part for part in (what, of) if part)
+    missing = "what the same generation asks for now" if installed == wanted else f"what generation {wanted} asks for"
+    return f"{instantiated(bundle)}{': ' if is_what else ''}{is_what}; {missing} is not installed yet"
+
+
 def applying(number: int) -> str:
     return f"Applying {counted(number)}"
 

@@ -27,7 +27,7 @@ from rukpak_py.api.conditions import (
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.api.notes import NOTES_AT_MOST, Notes
-from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated
+from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated, instantiated_before
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts
@@ -40,6 +40,19 @@ _SUMMARIES = {
     ConditionStatus.UNKNOWN: Summary.NOT_SERVED,
     None: Summary.SUSPENDED,
 }
+_OF_UNPACKING = frozenset(
+    {
+        Cause.BUNDLE_UNPACKING,
+        Cause.REFETCHING,
+        Cause.UNPACK_CONTENT,
+        Cause.UNPACK_DENIED,
+        Cause.UNPACK_CONFLICT,
+        Cause.UNPACK_UNAVAILABLE,
+        Cause.UNPACK_FAILED,
+        Cause.UNPACK_CHANGED,
+        Cause.UNPACK_LOST,
+    }
+)
 
 
 class ConditionValue(NamedTuple):
@@ -176,7 +189,37 @@ def _installed(told: Told) -> ConditionValue | None:
     is_known = told.is_applied and not _refusal_stands(told)
     if not bundle or not (is_known or told.lines(ConditionType.INSTALLED)):
         return None
-    return ConditionValue(ConditionStatus.TRUE, Reason.INSTALLATION_SUCCEEDED, instantiated(bundle))
+    return ConditionValue(ConditionStatus.TRUE, Reason.INSTALLATION_SUCCEEDED, _instantiated(told, bundle))
+
+
+def _instantiated(told: Told, bundle: str) -> str:
+    """It carries the generation of the spec, and so it has to say where it does not speak of what that asks for."""
+    if not isinstance(told.after, BundleDeploymentStatus) or not _is_other_wanted(told, bundle):
+        return instantiated(bundle)
+    found = installed_of(told.after)
+    of = found.entry.generation if found is not None and found.entry is not None else 0
+    return told.texts.hide(instantiated_before(bundle, _described(told.after), of, told.key.generation))
+
+
+def _is_other_wanted(told: Told, bundle: str) -> bool:
+    """And not installed yet. The Bundle that brought what is installed may have to be fetched once more."""
+    waits = [
+        one
+        for one in told.facts
+        if one.side is Side.WANTED and one.row.kind in {Kind.WAIT, Kind.FAILURE} and not one.row.is_line
+    ]
+    is_same_bundle = told.key.bundle == bundle
+    return told.reached[Side.WANTED] < Reached.APPLIED and any(
+        not is_same_bundle or one.cause not in _OF_UNPACKING for one in waits
+    )
+
+
+def _described(status: BundleDeploymentStatus) -> str:
+    """The name of a ClusterServiceVersion has its version already."""
+    content = status.content
+    if content is None:
+        return status.version
+    return content.name if content.package else f"{content.name} {content.version}".strip()
 
 
 def _refusal_stands(told: Told) -> bool:

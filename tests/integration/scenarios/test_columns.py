@@ -1,14 +1,18 @@
 """What `kubectl get` shows of our kinds: how it does, which version, and never what nobody reads."""
 
+import pytest
 import yaml
 
 from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
-from tests.integration.scenarios.stage import Stage, says, settings
+from tests.integration.scenarios.helm_charts import installed
+from tests.integration.scenarios.helm_charts import settings as settings_template
+from tests.integration.scenarios.stage import Stage, is_observed, says, settings
 
-COLUMNS = ["NAME", "READY", "REASON", "VERSION", "AGE", "MESSAGE"]
-WIDE = ["NAME", "READY", "REASON", "VERSION", "AGE", "ACTIVE BUNDLE", "INSTALL STATE", "PROVISIONER", "MESSAGE"]
+STATE = ["NAME", "READY", "REASON", "CONTENT", "VERSION", "APP VERSION", "AGE"]
+COLUMNS = [*STATE, "MESSAGE"]
+WIDE = [*STATE, "ACTIVE BUNDLE", "INSTALL STATE", "PROVISIONER", "MESSAGE"]
 
 
 async def shown(stage: Stage, *arguments: str) -> tuple[list[str], list[str]]:
@@ -29,10 +33,10 @@ async def test_a_deployment_that_is_installed(stage: Stage, git_repository: Repo
 
     names, row = await shown(stage, "bundledeployment", name)
     assert names == COLUMNS
-    assert row == [name, "True", "Succeeded", commit[:12], row[4], text]
+    assert row == [name, "True", "Succeeded", "", commit[:12], "", row[6], text]
     names, row = await shown(stage, "bundledeployment", name, "--output=wide")
     assert names == WIDE
-    assert row[5:] == [active, "InstallationSucceeded", "core-rukpak-io-plain", text]
+    assert row[7:] == [active, "InstallationSucceeded", "core-rukpak-io-plain", text]
 
     names, row = await shown(stage, "bundle", active, "--output=wide")
     assert {"TYPE", "PHASE", "AGE", "PROVISIONER", "RESOLVED SOURCE", "READY", "MESSAGE"} < set(names)
@@ -45,5 +49,27 @@ async def test_a_deployment_that_waits_says_for_what(stage: Stage) -> None:
     await stage.until_deployment(name, says("Ready", "Unknown", "UnpackPending"))
     names, row = await shown(stage, "bundledeployment", name)
     assert names == COLUMNS
-    assert row[1:4] == ["Unknown", "UnpackPending", ""]
-    assert "waiting for bundle to be uploaded" in row[5]
+    assert row[1:6] == ["Unknown", "UnpackPending", "", "", ""]
+    assert "waiting for bundle to be uploaded" in row[7]
+
+
+@pytest.mark.usefixtures("helm")
+async def test_a_chart_with_its_versions(stage: Stage) -> None:
+    metadata = "apiVersion: v2\nname: redis\nversion: 18.1.0\nappVersion: 7.2.1\n"
+    name = await installed(stage, {"Chart.yaml": metadata, "templates/a.yaml": settings_template(a="1")})
+    content = (await stage.deployment(name))["status"]["content"]
+    assert content == {"name": "redis", "version": "18.1.0", "appVersion": "7.2.1"}
+    _, row = await shown(stage, "bundledeployment", name)
+    assert row[1:6] == ["True", "Succeeded", "redis", "18.1.0", "7.2.1"]
+
+
+@pytest.mark.usefixtures("helm")
+async def test_installed_names_the_chart_that_it_speaks_of_while_another_is_on_its_way(stage: Stage) -> None:
+    metadata = "apiVersion: v2\nname: redis\nversion: 18.1.0\n"
+    name = await installed(stage, {"Chart.yaml": metadata, "templates/a.yaml": settings_template(a="1")})
+    active = (await stage.deployment(name))["status"]["activeBundle"]
+    before = f"Instantiated bundle {active} successfully: redis 18.1.0 of generation 1; what generation 2 asks for"
+    await stage.edit_template(name, {"type": "upload", "upload": {}})
+    await stage.until_deployment(
+        name, is_observed, says("Installed", "True", "InstallationSucceeded", f"{before} is not installed yet")
+    )

@@ -78,7 +78,9 @@ def test_columns_say_how_it_does_and_those_of_the_original_stay() -> None:
     assert columns == [
         ("Ready", 0),
         ("Reason", 0),
+        ("Content", 0),
         ("Version", 0),
+        ("App Version", 0),
         ("Age", 0),
         ("Active Bundle", 1),
         ("Install State", 1),

@@ -586,7 +586,8 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         assert await bench.reconcile_after_a_while() == bench.retried()
         assert bench.names == {WANTED}
         told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
-        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
+        text = f"{instantiated(ACTIVE)}; what generation 1 asks for is not installed yet\n{told}"
+        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", text)
         assert ("Warning", "shop", "ReconcileFailed") in bench.events.told
 
     async def test_a_refused_upgrade_keeps_its_own_failure(self, bench: Bench) -> None:
@@ -618,7 +619,8 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put_bundle(failing(FORMER))
         await bench.reconcile_after_a_while()
         told = messages.bundle_not_unpacked(ACTIVE, "empty")
-        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", f"{instantiated(ACTIVE)}\n{told}")
+        text = f"{instantiated(ACTIVE)}; what generation 1 asks for is not installed yet\n{told}"
+        assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", text)
 
     async def test_nothing_is_made_for_a_deployment_that_is_gone(self, bench: Bench) -> None:
         one = bench.put(recorded())

@@ -541,7 +541,8 @@ KEEPING = [
         progress(fact(Cause.BUNDLE_UNPACKING, since=0.0)),
         progress(fact(Cause.OPTIONS_LOST, "lost")),
         SECOND,
-        Installed="True InstallationSucceeded Instantiated bundle b1 successfully\nlost",
+        Installed="True InstallationSucceeded Instantiated bundle b1 successfully; "
+        "what generation 2 asks for is not installed yet\nlost",
         Ready="False ReconcileFailed lost",
         Reconciling="True ReconcileFailed",
         events=["Warning ReconcileFailed"],

@@ -64,4 +64,4 @@ def test_what_ends_a_refusal(wanted: Progress, kept: Progress) -> None:
 def test_a_wait_makes_no_refusal_of_what_is_installed() -> None:
     before = after(READY, progress(fact(Cause.HOOKS_SKIPPED)), KEPT, SECOND)
     status = after(before, progress(fact(Cause.APPLYING)), KEPT + progress(installed=installed("b3")), SECOND)
-    assert told(status, "Installed") == "True Instantiated bundle b3 successfully"
+    assert told(status, "Installed").startswith("True Instantiated bundle b3 successfully")
