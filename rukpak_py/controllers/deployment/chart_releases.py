@@ -60,7 +60,7 @@ class ChartReleases:
         """Whether a release of helm is taken over: its own upgrade would be one, too."""
         if attempt.deployment.spec.adopt is not Adopt.FORCE:
             return False
-        selector = f"owner=helm,status=deployed,name={_release_name(attempt)}"
+        selector = f"owner=helm,name={_release_name(attempt)},status notin (uninstalled,uninstalling)"
         found = await self.client.list_page(SECRETS, attempt.install_namespace, limit=1, label_selector=selector)
         return bool(found.items)
 
