@@ -254,7 +254,7 @@ async def test_a_chart_that_misses_an_object_renders_once_it_is_there(
 async def test_while_the_server_does_not_answer_the_rendering_waits(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram, proxy: Proxy
 ) -> None:
-    """Made with nothing, it would replace the password."""
+    """Made with nothing, it would replace the password; also when the storage is lost meanwhile."""
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
     await operator.start()
     items = await publish(tenant, PASSWORD)
@@ -266,8 +266,16 @@ async def test_while_the_server_does_not_answer_the_rendering_waits(
     await deploy(tenant, items, config={"values": {"value": "two"}})
     text = f"the chart looks up Secret {tenant.namespace}/login, which fails"
     await tenant.until(lambda seen: text in condition(seen, "HasValidBundle").get("message", ""), what="it waits")
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    asked = len(away.failed)
+    await operator.start()
+
+    async def has_asked_again() -> bool:
+        return len(away.failed) > asked
+
+    await eventually(has_asked_again, what="the chart is rendered after the restart")
     assert await password(tenant) == made
-    assert away.failed
     proxy.rules.remove(away)
     await upgraded(tenant, 2)
     assert await password(tenant) == made
