@@ -217,6 +217,8 @@ class EventReason(StrEnum):
     RESUMED = "Resumed"
     KEPT = "Kept"
     COPIED = "Copied"
+    SHARED = "Shared"
+    SHARED_DIFFERS = "SharedDiffers"
     PRUNED = "Pruned"
     RELEASED = "Released"
     REPLACED = "Replaced"

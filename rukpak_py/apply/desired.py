@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+import orjson
+
 from rukpak_py.api.bundle_deployment import Override
 from rukpak_py.api.install_options import flag, override_of
 from rukpak_py.api.names import (
@@ -27,7 +29,7 @@ from rukpak_py.apply.ignored import IgnoredField, leave_out
 from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.normalise.notes import Notes
-from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, phase_of
+from rukpak_py.apply.order import CRD_KIND, ApplyPhase, custom_kinds_of, phase_of
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.scaling import REPLICAS
 from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
@@ -58,6 +60,7 @@ class Desired:
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
     create_only: bool = False  # without our marks: it is nobody's
+    may_be_shared: bool = False  # another deployment's counts where it is the same
     ignored: tuple[IgnoredField, ...] = ()  # fields of the content that are not sent
 
     @property
@@ -118,6 +121,7 @@ def desire(
         defines=frozenset(custom_kinds_of([manifest])),
         warnings=tuple(notes.warnings),
         create_only=create_only,
+        may_be_shared=lasting and not create_only and head.gvk.group_kind == CRD_KIND,
         ignored=ignored,
     )
 
@@ -134,6 +138,20 @@ def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | 
         return override.ignore
     notes.warn(f"spec.replicas is left out: {scaler} sets it")
     return (*override.ignore, REPLICAS)
+
+
+def digests_by(desired: Desired, owner: Owner, other: Owner) -> frozenset[str]:
+    """What would stand on the object, had another deployment applied the same manifest: whether it goes with that
+    deployment is decided there.
+    """
+    manifest = orjson.loads(desired.payload.body)
+    metadata = manifest["metadata"]
+    for name in owner.labels:
+        metadata["labels"].pop(name, None)
+    for name in (APPLIED_ANNOTATION, OWNER_UID_ANNOTATION, DELETION_POLICY_ANNOTATION):
+        metadata["annotations"].pop(name, None)
+    forms = (_payload(manifest, other, "", outlives=outlives) for outlives in (True, False))
+    return frozenset(form.digest for form in forms)
 
 
 def _unmarked(manifest: dict[str, Any]) -> Payload:

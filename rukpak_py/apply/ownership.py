@@ -12,6 +12,7 @@ from rukpak_py.apply.released import released_mark
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import counted, named
 
+_SPARE = "leave it as it is with spec.config.crds: Create, where it is in crds/ of the chart"
 _TAKE_IT = f"set spec.adopt to {Adopt.IF_UNOWNED} to take it over"
 
 
@@ -27,6 +28,9 @@ class OwnershipSituation(Enum):
     RELEASED = auto()  # we left it in the cluster when it left the content
     OTHER_TOOL = auto()  # no controller, but marks of Helm, Flux, Argo CD or another tool
     UNOWNED = auto()
+
+
+SHARING = frozenset({OwnershipSituation.OTHER_DEPLOYMENT, OwnershipSituation.MISSING_DEPLOYMENT})
 
 
 def situation(
@@ -72,40 +76,67 @@ def adopted(taken: Collection[ObjectKey]) -> str:
 
 
 def belongs_to_deployment(key: ObjectKey, name: str) -> str:
+    return f"{_belongs_to(key, name)}; {_hand_over(key)}"
+
+
+def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner, *, is_of_crds: bool = False) -> str:
+    """Why we keep our hands off, and what to do about it: never what deletes contents, data or instances of others.
+
+    `is_of_crds`: a chart has it in crds/, or keeps it.
+    """
+    advice = _advice(live, found, owner)
+    ways_out = [*([_SPARE] if is_of_crds else ()), *([advice] if advice else ())]
+    return "; ".join([_why(live, found, owner), *([", or ".join(ways_out)] if ways_out else ())])
+
+
+def _why(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
+    key = live.key
+    match found:
+        case OwnershipSituation.OTHER_DEPLOYMENT if _other_deployment(live) == owner.name:
+            return f'{key} belongs to a former BundleDeployment "{owner.name}", and is still being removed'
+        case OwnershipSituation.OTHER_DEPLOYMENT:
+            return _belongs_to(key, _other_deployment(live))
+        case OwnershipSituation.OTHER_CONTROLLER if live.controller is not None:
+            return f'{key} is controlled by the {live.controller.kind} "{live.controller.name}"'
+        case OwnershipSituation.MISSING_DEPLOYMENT:
+            return f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist'
+        case OwnershipSituation.OTHER_TOOL:
+            return f"{key} is managed by {live.other_tool}"
+        case _:
+            return f"{key} exists and is not managed by anyone"
+
+
+def _advice(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
+    """Empty: it takes time, and nothing else."""
+    holds = _holds(live.key)
+    match found:
+        case OwnershipSituation.OTHER_DEPLOYMENT:
+            return _hand_over(live.key) if _other_deployment(live) != owner.name else ""
+        case OwnershipSituation.OTHER_CONTROLLER:
+            return f"remove it from the bundle{'' if holds else ', or delete its controller'}"
+        case OwnershipSituation.MISSING_DEPLOYMENT:
+            return _TAKE_IT if holds else f"delete the object, or {_TAKE_IT}"
+        case OwnershipSituation.OTHER_TOOL:
+            where = "the bundle" if holds else "the bundle or from there"
+            return f"remove it from {where}, or set spec.adopt to {Adopt.FORCE} to take it over"
+        case _:
+            return _TAKE_IT if holds else f"delete it, or {_TAKE_IT}"
+
+
+def _belongs_to(key: ObjectKey, name: str) -> str:
+    return f'{key} belongs to the BundleDeployment "{name}"'
+
+
+def _other_deployment(live: ObservedObject) -> str:
+    return live.controller.name if live.controller is not None else live.labelled_for
+
+
+def _hand_over(key: ObjectKey) -> str:
     where = "this bundle" if _holds(key) else "one of the two bundles"
     return (
-        f'{key} belongs to the BundleDeployment "{name}"; '
         f"remove it from {where}, or, to hand its objects over, delete that BundleDeployment "
         f"with --cascade=orphan and set spec.adopt: {Adopt.IF_UNOWNED} here"
     )
-
-
-def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
-    """Why we keep our hands off, and what to do about it: never what deletes contents, data or instances of others."""
-    key, holds = live.key, _holds(live.key)
-    match found:
-        case OwnershipSituation.OTHER_DEPLOYMENT:
-            other = live.controller.name if live.controller is not None else live.labelled_for
-            if other == owner.name:
-                return f'{key} belongs to a former BundleDeployment "{other}", and is still being removed'
-            return belongs_to_deployment(key, other)
-        case OwnershipSituation.OTHER_CONTROLLER if live.controller is not None:
-            return (
-                f"{key} is controlled by the {live.controller.kind} "
-                f'"{live.controller.name}"; remove it from the bundle{"" if holds else ", or delete its controller"}'
-            )
-        case OwnershipSituation.MISSING_DEPLOYMENT:
-            return (
-                f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist; '
-                f"{_TAKE_IT if holds else f'delete the object, or {_TAKE_IT}'}"
-            )
-        case OwnershipSituation.OTHER_TOOL:
-            return (
-                f"{key} is managed by {live.other_tool}; remove it from the bundle{'' if holds else ' or from there'}, "
-                f"or set spec.adopt to {Adopt.FORCE} to take it over"
-            )
-        case _:
-            return f"{key} exists and is not managed by anyone; {_TAKE_IT if holds else f'delete it, or {_TAKE_IT}'}"
 
 
 def _holds(key: ObjectKey) -> bool:

@@ -13,8 +13,9 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired, Payload
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.ownership import OwnershipSituation, may_take, refusal, situation
+from rukpak_py.apply.ownership import SHARING, OwnershipSituation, may_take, refusal, situation
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
+from rukpak_py.apply.shared import SharedObject, shared
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -23,6 +24,7 @@ class Action(Enum):
     CREATE = auto()  # the name is free: apply without force, the answer must be 201
     CREATE_ONCE = auto()  # the name is free: created, and not ours from then on
     SPARE = auto()  # it exists, and is left as it is, whoever has it
+    SHARE = auto()  # another deployment's, and left to it
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content
     UPDATE = auto()  # ours; the content changed
@@ -44,6 +46,7 @@ class Change:
     payload: Payload
     live: ObservedObject | None
     reason: str = ""
+    shared: SharedObject | None = None  # of `SHARE`
 
     @property
     def key(self) -> ObjectKey:
@@ -67,6 +70,10 @@ class Plan:
     @cached_property
     def refused(self) -> tuple[Change, ...]:
         return tuple(change for change in self.changes if change.action is Action.REFUSE)
+
+    @cached_property
+    def shared(self) -> tuple[SharedObject, ...]:
+        return tuple(change.shared for change in self.changes if change.shared is not None)
 
     def without(self, keys: Collection[ObjectKey]) -> "Plan":
         """The same, but these objects are left as they are for now."""
@@ -93,11 +100,13 @@ def decide(
     fields: str | None,
     missing_deployments: Collection[str] = (),
     again: bool = False,
+    is_installed: bool = False,
 ) -> Change:
     """`fields`: the hash of our fields that the server answered to our last apply; None when we cannot know.
     `again`: it is to be applied once more, whatever it looks like.
 
-    `missing_deployments`: names of BundleDeployments that do not exist.
+    `missing_deployments`: names of BundleDeployments that do not exist. `is_installed`: what another deployment makes
+    of an object that both have is no reason to refuse the rest.
     """
     found = situation(live, owner, missing_deployments)
 
@@ -119,7 +128,7 @@ def decide(
             return change(Action.CORRECT, "somebody changed what we applied", payload)
         return change(Action.AGAIN if again else Action.LEAVE, "", payload)
     if not may_take(found, adopt):
-        return change(Action.REFUSE, refusal(live, found, owner))
+        return _shared_or_refused(change(Action.REFUSE), live, found, owner, is_installed=is_installed)
     if live.is_deleted:
         return change(Action.WAIT, live.going)
     is_our_work = found is OwnershipSituation.OURS_BY_LABEL and not live.outlives
@@ -127,6 +136,16 @@ def decide(
     is_back = found is OwnershipSituation.RELEASED  # whether we had created it is not known any more
     how = (Action.TAKE_BACK, "it is in the content again") if is_back else (Action.TAKE, "it is taken over")
     return change(*how, payload)
+
+
+def _shared_or_refused(
+    refused: Change, live: ObservedObject, found: OwnershipSituation, owner: Owner, *, is_installed: bool
+) -> Change:
+    has_owner = found is OwnershipSituation.OTHER_DEPLOYMENT
+    in_common = shared(refused.desired, live, owner, has_owner=has_owner) if found in SHARING else None
+    if in_common is not None and (is_installed or in_common.is_same(live)):
+        return replace(refused, action=Action.SHARE, reason="another deployment has it", shared=in_common)
+    return replace(refused, reason=refusal(live, found, owner, is_of_crds=refused.desired.may_be_shared))
 
 
 def decide_once(desired: Desired, live: ObservedObject | None) -> Change:
@@ -148,6 +167,7 @@ def make_plan(
     prune_policy: PrunePolicy = DEFAULT_PRUNE_POLICY,
     missing_deployments: Collection[str] = (),
     again: Collection[ObjectKey] = (),
+    is_installed: bool = False,
 ) -> Plan:
     """`live`: what is known under the desired names. `owned`: all that the cluster shows as this deployment's."""
     changes = [
@@ -161,6 +181,7 @@ def make_plan(
             fields=fields.get(want.key),
             missing_deployments=missing_deployments,
             again=want.key in again,
+            is_installed=is_installed,
         )
         for want in desired
     ]

@@ -22,6 +22,7 @@ from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import last_managers, owned_but_unlabelled
 from rukpak_py.apply.removed_objects import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -43,6 +44,7 @@ from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 
 LOG = logging.getLogger(__name__)
+SHARED_SECONDS = 300.0  # between two looks at what other deployments have: its watch tells their owners alone
 KEPT_CRDS_SECONDS = 300.0  # between two looks at the instances of CRDs that are kept for theirs
 NAMED_CONFLICTS = 5
 SLACK_SECONDS = 2.0  # the time of a note has whole seconds: a cause is known when the note comes to tell it
@@ -177,6 +179,8 @@ class AfterApply:
         is_finished = (planned is None or planned.is_whole) and not any(map(_is_open, facts))
         if attempt.state.pod_causes.were_asked:
             facts.append(look_again(ASK_AGAIN_SECONDS))
+        if attempt.state.shared:
+            facts += [*self._shared(attempt.state.shared), look_again(SHARED_SECONDS)]
         if kept_for_instances(kept):
             facts.append(look_again(KEPT_CRDS_SECONDS))
         history = change.installed.history if change.installed else ()
@@ -208,6 +212,19 @@ class AfterApply:
         copies = self._inventory.copies(attempt.deployment.metadata.uid, attempt.state.applied.fields)
         if copies:
             yield Fact(cause=Cause.COPIED, detail=details.Copied(), objects=tuple(sorted(copies)))
+
+    def _shared(self, objects: Sequence[SharedObject]) -> Iterator[Fact]:
+        """What other deployments have for this one, as it is now."""
+        lives = {one.key: self._inventory.get(one.key) for one in objects}
+        there = [(one, live) for one in objects if (live := lives[one.key]) is not None]
+        for cause, is_same in ((Cause.SHARED, True), (Cause.SHARED_DIFFERS, False)):
+            found = [one for one, live in there if one.is_same(live) is is_same]
+            if found:
+                keys, owners = tuple(one.key for one in found), tuple(one.owner.name for one in found)
+                gone = tuple(sorted({one.owner.name for one in found if not one.has_owner}))
+                kind = details.Shared if is_same else details.SharedDiffers
+                detail = kind(owners=owners, gone=gone)
+                yield Fact(cause=cause, detail=detail, objects=keys, wakes=frozenset(keys))
 
     def _unmatched(self, attempt: Attempt) -> Iterator[Fact]:
         """Overrides of the spec that are about nothing that the deployment has; of other options they say nothing."""

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.bundle_deployment import Adopt, KeptReason, Override
 from rukpak_py.api.install_options import matches
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION
 from rukpak_py.core.objects import ObjectKey
@@ -153,6 +153,29 @@ def copied(keys: Collection[ObjectKey]) -> str:
         "as copies have them; left alone. Remove them (the garbage collector deletes what has the owner reference "
         "with the BundleDeployment)"
     )
+
+
+def shared(owners: Mapping[ObjectKey, str], gone: Collection[str]) -> str:
+    """`gone`: owners that do not exist."""
+    return f"{_of_owners(owners, gone)}: in this bundle too, and the same; left as it is{_taken_over_by(gone)}"
+
+
+def shared_differs(owners: Mapping[ObjectKey, str], gone: Collection[str]) -> str:
+    return (
+        f"{_of_owners(owners, gone)}, and not, or no longer, as this bundle has it; left as it is. "
+        f"Install bundles with the same CRD in both{_taken_over_by(gone)}"
+    )
+
+
+def _of_owners(owners: Mapping[ObjectKey, str], gone: Collection[str]) -> str:
+    return named(
+        f'{key} belongs to the BundleDeployment "{owner}"{", which does not exist" if owner in gone else ""}'
+        for key, owner in sorted(owners.items())
+    )
+
+
+def _taken_over_by(gone: Collection[str]) -> str:
+    return f". Where its owner does not exist, spec.adopt: {Adopt.IF_UNOWNED} takes it over" if gone else ""
 
 
 def released(keys: Collection[ObjectKey], why: str) -> str:

@@ -24,8 +24,11 @@ from rukpak_py.controllers.deployment.completed import done
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
+
+_OF_SHARED = frozenset({Cause.SHARED, Cause.SHARED_DIFFERS})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +55,13 @@ class Planner:
         """What the watches show of the deployment, without copies that clients made."""
         return self._inventory.ours(attempt.deployment.metadata.uid, attempt.state.applied.fields)
 
+    def shows_shared(self, attempt: Attempt) -> bool:
+        """Whether what other deployments have for this one is there, and theirs; after a restart it is looked for."""
+        known = attempt.state.shared
+        if known is None:
+            return not any(note.reason in _OF_SHARED for note in attempt.deployment.status.notes)
+        return all(one.is_owned(self._inventory.get(one.key)) for one in known)
+
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
         """By whose identity and in which versions the objects of a deployment are written."""
         return Target(
@@ -69,7 +79,9 @@ class Planner:
             pace=attempt.state.pace,
         )
 
-    async def plan(self, attempt: Attempt, rendered: Rendered, hidden: HiddenKinds) -> Planned:
+    async def plan(
+        self, attempt: Attempt, rendered: Rendered, hidden: HiddenKinds, *, is_installed: bool = False
+    ) -> Planned:
         states = rendered.resolution.states
         later = tuple(one for one in rendered.desired if states[one.head.gvk] is KindState.NEW)
         gone = done(attempt.completed, rendered.desired, self.owned(attempt))
@@ -92,6 +104,7 @@ class Planner:
             again=attempt.state.applied.again if attempt.is_settled else (),
             owner=target.owner,
             adopt=attempt.deployment.spec.adopt,
+            is_installed=is_installed,
             missing_deployments=await missing_deployments(self._client, live.values(), target.owner),
             prune_policy=await self._prune_policy(attempt, owned, rendered),
         )

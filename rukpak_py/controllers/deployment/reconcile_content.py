@@ -134,6 +134,7 @@ class ContentReconciler:
             return rendered
         if any(fact.row.kind is Kind.FAILURE for fact in rendered.facts):
             attempt.state.applied.again.clear()
+            attempt.state.shared = ()
         return await self._after_apply.run(untouched, hidden) + Progress(facts=(look_again(LOOK_AGAIN_SECONDS),))
 
     async def _applying(
@@ -150,7 +151,7 @@ class ContentReconciler:
         seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
         if isinstance(seen, Progress):
             return seen
-        planned = await self._planner.plan(attempt, rendered, seen)
+        planned = await self._planner.plan(attempt, rendered, seen, is_installed=candidate.is_installed)
         refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
@@ -238,9 +239,10 @@ class ContentReconciler:
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds, *, again: bool = True) -> AppliedContent | None:
         """The watches show what was applied, but for what another client keeps changing and is left alone for now.
 
-        `again` False: whatever is to be applied again.
+        `again` False: whatever is to be applied again, and whoever has what is shared.
         """
-        if not attempt.is_settled or (again and attempt.applies_all) or must_judge_kept_crds(attempt, monotonic()):
+        must_plan = again and (attempt.applies_all or not self._planner.shows_shared(attempt))
+        if not attempt.is_settled or must_plan or must_judge_kept_crds(attempt, monotonic()):
             return None
         status, owned = attempt.deployment.status, self._owned(attempt)
         for key in done_and_gone(attempt.completed, owned):
@@ -256,6 +258,8 @@ class ContentReconciler:
     async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> Progress:
         state = applied.attempt.state
         state.mark_applied(applied.attempt.content, rendered.owned_keys, hidden)
+        if applied.planned is not None:
+            state.shares(applied.planned.plan.shared)
         state.kept_crds_judged_at = monotonic()
         return await self._finish_with_secrets(applied, hidden)
 

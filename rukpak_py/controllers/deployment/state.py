@@ -19,6 +19,7 @@ from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
+from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState
@@ -235,6 +236,7 @@ class DeploymentState:
     certificates: CertificateMemory = field(default_factory=CertificateMemory)
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)
+    shared: tuple[SharedObject, ...] | None = None  # what other deployments have for this one; None: not known yet
     deletion: Deletion = field(default_factory=Deletion)
     asked: str = ""  # the latest request to reconcile for which everything was to be applied again
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
@@ -292,6 +294,12 @@ class DeploymentState:
         self.conflicts = frozenset()
         self.created.clear()
         self.tried.forget()
+
+    def shares(self, objects: tuple[SharedObject, ...]) -> None:
+        """It is no part of what was applied, also where it could not be seen before."""
+        self.shared = objects
+        for one in objects:
+            self.applied.forget(one.key)
 
     def trust(self, content: ContentKey, lives: Iterable[ObservedObject]) -> None:
         """What the cluster shows is what was applied: the digest in the status proves it."""

@@ -124,6 +124,8 @@ class Cause(StrEnum):
     FORMER_HOOK_LEFT = "FormerHookLeft"
     KEPT = "Kept"
     COPIED = "Copied"
+    SHARED_DIFFERS = "SharedDiffers"
+    SHARED = "Shared"
     HISTORY_CUT = "HistoryCut"
     PRUNE_HELD_BACK = "PruneHeldBack"
     CONTENT_MISSING = "ContentMissing"

@@ -229,6 +229,23 @@ class Copied(Detail, frozen=True, kw_only=True):
         return messages.copied(objects)
 
 
+class Shared(Detail, frozen=True, kw_only=True):
+    """The deployments that have the objects, in their order; `gone`: those of them that do not exist."""
+
+    owners: tuple[str, ...]
+    gone: tuple[str, ...] = ()
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.shared(dict(zip(objects, self.owners, strict=True)), self.gone)
+
+
+class SharedDiffers(Shared, frozen=True, kw_only=True):
+    """The same, and they are not as this deployment would have them."""
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.shared_differs(dict(zip(objects, self.owners, strict=True)), self.gone)
+
+
 class ReducedHistory(Detail, frozen=True, kw_only=True):
     """`line`: as `history_size.reduced_text` has it."""
 

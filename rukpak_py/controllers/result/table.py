@@ -270,6 +270,8 @@ TABLE: Mapping[Cause, Row] = {
     Cause.FORMER_HOOK_LEFT: _note(EventReason.HOOK_ENDED, None),
     Cause.KEPT: _note(EventReason.KEPT, is_warning=False),
     Cause.COPIED: _note(EventReason.COPIED),
+    Cause.SHARED_DIFFERS: _note(EventReason.SHARED_DIFFERS),
+    Cause.SHARED: _note(EventReason.SHARED, is_warning=False),
     Cause.HISTORY_CUT: _note(None),
     Cause.PRUNE_HELD_BACK: Row(kind=Kind.NOTE, aspect=_H, quiet=HELD_BACK_SECONDS),
     Cause.CONTENT_MISSING: Row(kind=Kind.NOTE, aspect=_U, event=Reason.UNPACK_FAILED),

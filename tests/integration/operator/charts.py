@@ -21,15 +21,16 @@ async def publish(tenant: Tenant, text: str, name: str = "chart", *, crds: str =
     return items
 
 
-async def deploy(tenant: Tenant, items: list[Document], **spec: object) -> None:
-    tenant.sees_to(tenant.name)
+async def deploy(tenant: Tenant, items: list[Document], *, name: str = "", **spec: object) -> None:
+    name = name or tenant.name
+    tenant.sees_to(name)
     inner = {"provisionerClassName": HELM_CLASS, "source": {"type": "configMaps", "configMaps": items}}
     given = {"provisionerClassName": HELM_CLASS, "installNamespace": tenant.namespace, "template": {"spec": inner}}
-    body = {"apiVersion": API_VERSION, "kind": "BundleDeployment", "metadata": {"name": tenant.name}}
+    body = {"apiVersion": API_VERSION, "kind": "BundleDeployment", "metadata": {"name": name}}
     await tenant.admin.apply(
         BUNDLE_DEPLOYMENTS,
         "",
-        tenant.name,
+        name,
         orjson.dumps({**body, "spec": {**given, **spec}}),
         field_manager="user",
         force=True,

@@ -5,6 +5,7 @@ import json
 from rukpak_py.api.names import OWNER_NAME_LABEL, RELEASED_ANNOTATION
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
+from tests.integration.scenarios.events import until_told
 from tests.integration.scenarios.helm_charts import Files, chart_source, deploy, installed, settings
 from tests.integration.scenarios.stage import Document, Stage, definition, is_observed, says, widget, widgets
 
@@ -101,3 +102,97 @@ async def test_skipped_they_are_not_there(stage: Stage) -> None:
     assert not await stage.exists(CRDS, "", f"widgets.{stage.group}")
     await stage.create(CRDS, "", definition(stage.group))
     await stage.until_deployment(name, is_observed, says("Ready", "True"), seconds=90)
+
+
+def owner(crd: Document) -> str:
+    found: str = crd["metadata"]["labels"].get(OWNER_NAME_LABEL, "")
+    return found
+
+
+def shares(stage: Stage, name: str) -> str:
+    return (
+        f'CustomResourceDefinition.apiextensions.k8s.io/widgets.{stage.group} belongs to the BundleDeployment "{name}"'
+    )
+
+
+async def two_releases(stage: Stage, crd: Document) -> tuple[str, str]:
+    first, second = f"{stage.name}-a", f"{stage.name}-b"
+    await installed(stage, files(stage, crd, instance="a"), name=first)
+    await installed(stage, files(stage, crd, instance="b"), name=second)
+    return first, second
+
+
+async def test_two_releases_share_what_is_the_same(stage: Stage) -> None:
+    first, second = await two_releases(stage, definition(stage.group))
+    made = await crd_of(stage)
+    assert owner(made) == first
+    assert f"rukpak/{second}" not in {one["manager"] for one in made["metadata"]["managedFields"]}
+    assert await stage.exists(widgets(stage.group), "", "b")
+    text = f"{shares(stage, first)}: in this bundle too, and the same; left as it is"
+    await stage.until_deployment(second, says("Ready", "True"), says("Installed", "True", "", text))
+    await until_told(stage, second, "Shared", f"Normal: {text}")
+
+    await stage.client.delete(CRDS, "", f"widgets.{stage.group}")
+    await stage.until(
+        CRDS, "", f"widgets.{stage.group}", lambda found: found["metadata"]["uid"] != made["metadata"]["uid"]
+    )
+    await stage.until(widgets(stage.group), "", "b", lambda found: True, seconds=90)
+    await stage.until_ready(second)
+
+
+async def test_one_that_is_not_the_same_is_refused_with_the_way_out(stage: Stage) -> None:
+    crd = definition(stage.group)
+    await installed(stage, files(stage, crd, instance="a"), name=f"{stage.name}-a")
+    chart = await chart_source(stage, files(stage, with_label(crd, "2"), instance="b"), name="other")
+    second = await deploy(stage, chart, name=f"{stage.name}-b")
+    text = (
+        "; leave it as it is with spec.config.crds: Create, where it is in crds/ of the chart, or remove it from this"
+    )
+    found = await stage.until_deployment(
+        second, is_observed, says("Ready", "False", "Conflict", shares(stage, f"{stage.name}-a"), text)
+    )
+    assert "delete it" not in json.dumps(found["status"]["conditions"])
+    await stage.edit(second, config=CREATE)
+    await stage.until_ready(second)
+    assert owner(await crd_of(stage)) == f"{stage.name}-a"
+
+
+async def test_what_its_owner_makes_of_it_is_told_and_not_fought_over(stage: Stage) -> None:
+    crd = definition(stage.group)
+    first, second = await two_releases(stage, crd)
+    await upgraded(stage, first, files(stage, with_label(crd, "2"), "2", instance="a"), version="2", instance="a")
+    uid = (await crd_of(stage))["metadata"]["uid"]
+    await stage.client.delete(CONFIG_MAPS, stage.namespace, "settings-b")  # drift of the second is corrected
+    await stage.until(CONFIG_MAPS, stage.namespace, "settings-b", lambda found: found["data"])
+    text = f"{shares(stage, first)}, and not, or no longer, as this bundle has it; left as it is"
+    await stage.until_deployment(second, says("Ready", "True"), says("Installed", "True", "", text))
+    await until_told(stage, second, "SharedDiffers", f"Warning: {text}")
+    found = await crd_of(stage)
+    assert (found["metadata"]["uid"], found["metadata"]["labels"]["version"], owner(found)) == (uid, "2", first)
+
+    await upgraded(stage, second, files(stage, with_label(crd, "2"), "2", instance="b"), version="2", instance="b")
+    await stage.until_deployment(second, says("Installed", "True", "", "in this bundle too, and the same"))
+
+
+async def test_what_its_owner_leaves_is_taken_where_adopt_says_so(stage: Stage) -> None:
+    crd = definition(stage.group)
+    first, second = await two_releases(stage, crd)
+    uid = (await crd_of(stage))["metadata"]["uid"]
+    await stage.client.delete(BUNDLE_DEPLOYMENTS, "", first)
+    await stage.until_gone(BUNDLE_DEPLOYMENTS, "", first)
+    await upgraded(stage, second, files(stage, crd, "2", instance="b"), version="2", instance="b")
+    assert owner(await crd_of(stage)) == first, "nothing is taken without a word"
+    text = (
+        "which does not exist: in this bundle too, and the same; left as it is. Where its owner does not exist, spec."
+    )
+    await stage.until_deployment(second, says("Installed", "True", "", text))
+    await stage.edit(second, adopt="IfUnowned")
+    await stage.client.patch(
+        BUNDLE_DEPLOYMENTS, "", second, b'{"metadata":{"annotations":{"core.rukpak.io/reconcile-at":"now"}}}'
+    )
+    found = await stage.until(CRDS, "", crd["metadata"]["name"], lambda found: owner(found) == second)
+    assert found["metadata"]["uid"] == uid
+    await stage.until_deployment(
+        second, says("Ready", "True"), lambda one: "in this bundle too" not in json.dumps(one["status"]["conditions"])
+    )
+    await stage.client.delete(CRDS, "", crd["metadata"]["name"])

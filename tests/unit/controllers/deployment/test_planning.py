@@ -6,9 +6,13 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.notes import Note
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import Action
+from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
@@ -17,7 +21,7 @@ from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
 from tests.manifests import config_map
-from tests.unit.apply.lives import desired, key
+from tests.unit.apply.lives import OTHER, OWNER, desired, key, live_object, owned
 from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.apply.watches import ours as shown
 from tests.unit.controllers.deployment.parts import (
@@ -30,6 +34,7 @@ from tests.unit.controllers.deployment.parts import (
     settled,
 )
 from tests.unit.controllers.fakes import FakeClient
+from tests.unit.controllers.values import deployment
 
 STATES = {
     CONFIG_MAPS.gvk: KindState.SERVED,
@@ -38,6 +43,9 @@ STATES = {
     CRDS.gvk: KindState.SERVED,
 }
 KNOWN = {one.gvk: one for one in (CONFIG_MAPS, SECRETS, NAMESPACES, CRDS, BASKETS)}
+
+
+OTHERS = SharedObject(key=key("a"), owner=OTHER, digests=frozenset())
 
 
 @dataclass
@@ -56,9 +64,12 @@ class Bench:
         rendered = Rendered(
             desired=tuple(desired(manifest) for manifest in wanted), resolution=resolution, objects=(), size=0
         )
+        return await self.planner.plan(of or attempt(), rendered, hidden or HiddenKinds())
+
+    @property
+    def planner(self) -> Planner:
         kinds = FakeCluster(resources=[CONFIG_MAPS, SECRETS, NAMESPACES, CRDS]).as_kinds()
-        planner = Planner(self.client.as_client(), self.watches.inventory, kinds)
-        return await planner.plan(of or attempt(), rendered, hidden or HiddenKinds())
+        return Planner(self.client.as_client(), self.watches.inventory, kinds)
 
 
 @pytest.fixture
@@ -181,3 +192,28 @@ async def test_many_objects_are_set_apart_without_comparing_them_with_each_other
     planned = await bench.plan(*(secret(f"s{number}") for number in range(50)), config_map("a"), hidden=hidden)
     assert planned.held == (key("a"),)
     assert compared == 0
+
+
+@pytest.mark.parametrize(
+    ("known", "told", "by", "expected"),
+    [
+        ((), "", None, True),
+        ((OTHERS,), "", OTHER, True),
+        ((OTHERS,), "", None, False),
+        ((OTHERS,), "", OWNER, False),
+        (None, "", OTHER, True),
+        (None, "Kept", OTHER, True),
+        (None, "Shared", OTHER, False),
+        (None, "SharedDiffers", OTHER, False),
+    ],
+    ids=["none", "theirs", "gone", "another's", "never told", "told otherwise", "told before", "told before, too"],
+)
+async def test_what_is_shared_is_looked_for_where_it_is_not_known_or_not_as_it_was(
+    bench: Bench, known: tuple[SharedObject, ...] | None, told: str, by: Owner | None, *, expected: bool
+) -> None:
+    notes = (Note(reason=told, since="2026-01-01T00:00:00Z", id="1"),) if told else ()
+    of = attempt(of=deployment(status=BundleDeploymentStatus(notes=notes)))
+    of.state.shared = known
+    if by is not None:
+        bench.watches.shows(live_object(**owned(by=by)))
+    assert bench.planner.shows_shared(of) is expected

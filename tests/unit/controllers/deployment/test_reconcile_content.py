@@ -121,7 +121,7 @@ class Stages:
     async def rendered(self, *_: object) -> Any:
         if self.lacking is not None:
             return self.lacking
-        return SimpleNamespace(resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set())
+        return SimpleNamespace(resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set(), owned_keys=set())
 
     def drop_superseded(self, *_: object) -> None:
         self.called.append("drop superseded")
@@ -145,7 +145,10 @@ class Stages:
     def owned(self, *_: object) -> dict[ObjectKey, ObservedObject]:
         return self.lives
 
-    async def plan(self, *_: object) -> Any:
+    def shows_shared(self, _attempt: Attempt) -> bool:
+        return True
+
+    async def plan(self, *_: object, **_how: object) -> Any:
         self.called.append("plan")
         return SimpleNamespace(plan=Plan(changes=(), prune=()))
 

@@ -117,6 +117,12 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.ClassNotServed(class_name="x"), (), messages.class_not_served("x")),
     (deployments.STATUS_TOO_LARGE, (), messages.STATUS_TOO_LARGE),
     (deployments.Copied(), (A, B), messages.copied((A, B))),
+    (deployments.Shared(owners=("a", "b")), (A, B), messages.shared({A: "a", B: "b"}, ())),
+    (
+        deployments.SharedDiffers(owners=("a", "b"), gone=("b",)),
+        (A, B),
+        messages.shared_differs({A: "a", B: "b"}, ("b",)),
+    ),
     (deployments.ReducedHistory(line="status.history …"), (), "status.history …"),
     (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),

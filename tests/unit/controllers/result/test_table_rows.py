@@ -177,6 +177,8 @@ INSTALLED = [
     Seen(C.FORMER_HOOK_LEFT, IS_INSTALLED, SUCCEEDED, "Warning HookEnded"),
     Seen(C.KEPT, IS_INSTALLED, SUCCEEDED, "Normal Kept"),
     Seen(C.COPIED, IS_INSTALLED, SUCCEEDED, "Warning Copied"),
+    Seen(C.SHARED_DIFFERS, IS_INSTALLED, SUCCEEDED, "Warning SharedDiffers"),
+    Seen(C.SHARED, IS_INSTALLED, SUCCEEDED, "Normal Shared"),
     Seen(C.HISTORY_CUT, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.PRUNE_HELD_BACK, "Healthy True Healthy", SUCCEEDED, "", WOKEN, 600),
     Seen(C.DRIFT_CORRECTED, IS_INSTALLED, SUCCEEDED, "Normal DriftCorrected"),
