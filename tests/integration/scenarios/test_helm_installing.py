@@ -199,3 +199,20 @@ async def test_what_a_release_of_helm_has_needs_force(stage: Stage) -> None:
     await stage.edit(name, adopt="Force")
     await until_settings(stage, a="chart", b="chart", old="theirs")
     await stage.until_ready(name)
+
+
+async def test_what_becomes_of_a_null_depends_on_who_sends_it(stage: Stage) -> None:
+    """As docs/helm-charts.md has it. A string of YAML is kept as it is."""
+    name = await deploy(stage, await chart_source(stage, VALUED), suspend=True)
+    manifest = await stage.deployment(name)
+    body = {key: manifest[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": name}}
+
+    async def sent(values: object, *command: str) -> object:
+        body["spec"]["config"] = {"values": values}
+        await stage.run_kubectl(*command, "--filename=-", stdin=json.dumps(body))
+        return (await stage.deployment(name))["spec"]["config"]["values"]
+
+    object_form = {"a": None, "b": {"c": None}}
+    assert await sent(object_form, "apply") == {"b": {}}
+    assert await sent("a: null\nb: {c: ~}\n", "apply") == "a: null\nb: {c: ~}\n"
+    assert await sent(object_form, "apply", "--server-side", "--force-conflicts") == object_form
