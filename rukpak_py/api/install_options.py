@@ -22,13 +22,14 @@ from rukpak_py.api.bundle_deployment import (
     RecordedOptions,
     RecordedValues,
 )
-from rukpak_py.api.names import PLAIN_CLASS
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.schema import ApiType
 from rukpak_py.core.keyed_digests import are_comparable
 from rukpak_py.core.limits import KIB
 from rukpak_py.core.objects import ObjectKey, canonical_json
 
+ACCEPT_NEW_SECRETS = "acceptNewSecrets"  # of the configuration of a chart: what an upgrade may do, and not how
 NO_OVERRIDE = Override(kind="", name="")
 _FLAGS = {"true": True, "false": False}
 RECORDED_CONFIG_BYTES = 64 * KIB  # as canonical JSON; five installations must fit in one status
@@ -66,8 +67,16 @@ def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
         provisioner_class_name=spec.provisioner_class if spec.provisioner_class != PLAIN_CLASS else "",
         watch_namespaces=tuple(sorted(spec.watch_namespaces)),
         overrides=tuple(sorted(map(_in_order, filter(_has_effect, spec.overrides)), key=_object)),
-        config=spec.config or None,
+        config=_installed_config(spec),
     )
+
+
+def _installed_config(spec: BundleDeploymentSpec) -> dict[str, Any] | None:
+    """Without what only allows an upgrade: that alone makes no other installation of what is installed."""
+    config = spec.config or {}
+    if spec.provisioner_class == HELM_CLASS:
+        config = {key: value for key, value in config.items() if key != ACCEPT_NEW_SECRETS}
+    return config or None
 
 
 def recorded(options: InstallOptions) -> RecordedOptions:

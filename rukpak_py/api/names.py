@@ -223,6 +223,7 @@ class EventReason(StrEnum):
     RELEASED = "Released"
     REPLACED = "Replaced"
     ADOPTED = "Adopted"
+    CERTIFICATES_RENEWED = "CertificatesRenewed"
     DRIFT_CORRECTED = "DriftCorrected"
     FIELDS_LEFT_OUT = "FieldsLeftOut"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"

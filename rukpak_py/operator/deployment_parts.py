@@ -17,6 +17,7 @@ from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
 from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
@@ -224,4 +225,5 @@ class DeploymentParts:
             hooks=hooks,
             after_apply=AfterApply(inventory, around.client, now=around.now),
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
+            generated=GeneratedSecrets(rendering),
         )

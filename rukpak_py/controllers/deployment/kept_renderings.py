@@ -55,13 +55,14 @@ class KeptRenderings:
 
     async def make(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
         """Stored when it returns, unless it differs from what was installed."""
-        rendered = await self._render(attempt, tree, options)
+        rendered = await self.render(attempt, tree, options)
         sealed = await self._sealed(attempt, rendered)
         if sealed.digest == (installed_rendering(attempt) or sealed.digest):
             await self._renderings.keep(key_of(attempt), rendered)
         return sealed
 
-    async def _render(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
+    async def render(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
+        """Without a look at what is kept, and without keeping it."""
         made = await self._releases.rendering_of(attempt)
         release = await self._releases.release_of(attempt, made)
         sees_all_files = made.renderer == ChartRenderer.OFFLINE

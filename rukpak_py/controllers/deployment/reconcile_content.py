@@ -36,6 +36,7 @@ from rukpak_py.controllers.deployment.facts import (
     with_failed_request,
 )
 from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
@@ -68,6 +69,7 @@ class ContentReconciler:
         hooks: ReleaseHooks,
         after_apply: AfterApply,
         half_upgrade: HalfUpgrade,
+        generated: GeneratedSecrets,
     ) -> None:
         self._visibility = visibility
         self._ownership_form = ownership_form
@@ -79,6 +81,7 @@ class ContentReconciler:
         self._hooks = hooks
         self._after_apply = after_apply
         self._half_upgrade = half_upgrade
+        self._generated = generated
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost.
@@ -155,9 +158,12 @@ class ContentReconciler:
         refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
+        told = await self._generated.judge(attempt, active, planned) if candidate.is_upgrade else ()
+        if isinstance(told, Progress):
+            return told
         before = await self._hooks_before(attempt, rendered, planned)
         if isinstance(before, Progress):
-            return before
+            return Progress(facts=told) + before
         applied = await self._applier.apply(attempt, rendered, planned)
         may_be_hidden = attempt.is_settled or (candidate.is_installed and rendered.resolution.knows_all_kinds)
         if isinstance(applied, Progress):
@@ -169,7 +175,7 @@ class ContentReconciler:
                 self._after(applied, rendered, seen, may_be_hidden=may_be_hidden),
                 Progress(facts=applied.facts, reached=Reached.PARTLY),
             )
-        progress = Progress(facts=(*before.facts, *refusal_facts(lacking))) + progress
+        progress = Progress(facts=(*told, *before.facts, *refusal_facts(lacking))) + progress
         kept = await _kept_certificates(self._certificates, attempt, progress)
         return _with_certificates(progress, kept)
 

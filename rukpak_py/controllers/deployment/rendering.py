@@ -11,7 +11,7 @@ that of a chart, which may ask for kinds, until what the cluster serves changes.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
@@ -47,6 +47,7 @@ RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
 VARYING_LANE_WIDTH = 1
+AGAIN = "again"  # the slot of renderings that are made to be compared
 WANTED = "wanted"  # the slot of renderings of what the spec wants; nothing supersedes those of what is installed
 
 
@@ -144,6 +145,35 @@ class Renderer:
         """What was installed was rendered again, and differs; or cannot be rendered again."""
         lost = attempt.state.failures.lost
         return bool(lost) and _loss_of(attempt) in lost
+
+    async def rendered_again(self, wanted: Attempt, attempt: Attempt) -> Sequence[Object] | NotRendered:
+        """What comes out when an attempt is rendered once more, for an upgrade to what is wanted: the objects.
+
+        It is not kept, and no loss where it differs. A job, whose result is taken once; raises ContentError.
+        """
+        key = (wanted.deployment.metadata.uid, AGAIN, wanted.content.job[1], attempt.content.job[1])
+        finished = self._jobs.take(key)
+        if finished is not None:
+            return finished.result().content().objects
+        if self._jobs.is_running(key):
+            return NotRendered.RUNNING
+        tree = await self._content.load(attempt.bundle.status.digest)
+        if tree is None:
+            return NotRendered.CONTENT_MISSING
+        options = _options(attempt)
+
+        async def render() -> MadeContent:
+            try:
+                return MadeContent(await self._renderings.render(attempt, tree, options), None)
+            except ContentError as error:
+                return MadeContent(error, None)
+
+        if not wanted.state.has_ended:
+            name = wanted.deployment.metadata.name
+            self._jobs.start(
+                name, key, render, lane=VARYING_LANE, deadline=RENDER_SECONDS, width=VARYING_LANE_WIDTH, slot=AGAIN
+            )
+        return NotRendered.RUNNING
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""

@@ -1,6 +1,6 @@
 """The stage that says what is wanted, and after a restart what was wanted before: rendered, or why not yet."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
 from rukpak_py.api.bundle import Bundle
@@ -17,7 +17,8 @@ from rukpak_py.controllers.result.errors import RENDERING_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.formats.helm.settings import settings_of
 from rukpak_py.kube.errors import ApiError
 
 _REFETCHING = Progress(facts=(Fact(cause=Cause.REFETCHING, detail=REFETCHING),))
@@ -40,6 +41,8 @@ class RenderingStage:
 
     async def rendered(self, attempt: Attempt) -> Rendered | Progress:
         try:
+            if attempt.is_wanted and attempt.is_nondeterministic:
+                settings_of(attempt.deployment.spec.config or {})  # with what the options leave out
             rendered = await self._renderer.rendered(attempt)
         except ApiError:
             raise  # about the server, which was asked for its kinds; the content may be fine
@@ -55,6 +58,23 @@ class RenderingStage:
                 return _LOST
             case Rendered():
                 return rendered
+
+    async def rendered_again(self, wanted: Attempt, attempt: Attempt) -> Sequence[Object] | Progress:
+        """The objects of an attempt, rendered once more before an upgrade to what is wanted. Raises ContentError."""
+        try:
+            objects = await self._renderer.rendered_again(wanted, attempt)
+        except (ApiError, ContentError):
+            raise
+        except RukPakError as error:
+            return _failed(attempt, error)
+        match objects:
+            case NotRendered.CONTENT_MISSING:
+                self._want_content(attempt.bundle)
+                return _REFETCHING
+            case NotRendered():
+                return _RUNNING
+            case _:
+                return objects
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""

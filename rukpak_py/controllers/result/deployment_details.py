@@ -7,6 +7,7 @@ from rukpak_py.core.wording import counted, joined, named
 
 NOT_FOUND = "required resource not found: "
 WAITED_FOR = 10  # objects that a message about a wait names
+GENERATED = 5  # values of Secrets that a message about a refused upgrade names
 GOING = 5  # objects that a message about a deletion names
 
 SUSPENDED = Words(words=messages.SUSPENDED)
@@ -312,6 +313,33 @@ class Replaced(Detail, frozen=True, kw_only=True):
 class Adopted(Detail, frozen=True, kw_only=True):
     def text(self, objects: Objects, /) -> str:
         return adopted(objects)
+
+
+class GeneratedValues(Detail, frozen=True, kw_only=True):
+    """`keys`: of Secrets, as messages name them; `entries`: as the configuration lists them, in the same order.
+
+    `error`: why what is installed cannot be rendered once more, so that nothing tells which of them are generated.
+    """
+
+    keys: tuple[str, ...]
+    entries: tuple[str, ...]
+    error: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        why = f" (what is installed cannot be rendered to compare: {self.error})" if self.error else ""
+        keep = "to keep them, set them in spec.config.values or spec.config.valuesFrom"
+        accept = f"to accept new ones, set spec.config.acceptNewSecrets: [{', '.join(self.entries)}]"
+        what = "values that the chart may have generated" if self.error else "values that the chart generated"
+        return f"the upgrade would change {what}: {named(self.keys, most=GENERATED)}; {keep}; {accept}{why}"
+
+
+class RenewedCertificates(Detail, frozen=True, kw_only=True):
+    """`keys`: of Secrets."""
+
+    keys: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return f"the upgrade renews certificates and private keys that the chart generates: {named(self.keys)}"
 
 
 class Withdrawn(Detail, frozen=True, kw_only=True):

@@ -9,14 +9,16 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
+from rukpak_py.api.install_options import ACCEPT_NEW_SECRETS
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.type_defects import kind_of
 
 CRDS: Final = "crds"
 RELEASE_NAME: Final = "releaseName"
-SETTINGS: Final = frozenset({CRDS, RELEASE_NAME})  # keys of `spec.config`
+SETTINGS: Final = frozenset({ACCEPT_NEW_SECRETS, CRDS, RELEASE_NAME})  # keys of `spec.config`
 _RELEASE_NAME_BYTES: Final = 53  # helm's own, and its pattern
 _RELEASE_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_SECRET_KEY: Final = re.compile(r"(?:[-a-z0-9]+/)?[-.a-z0-9]+/[-._a-zA-Z0-9]+")
 _ALLOWED: Final = "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 _SHOWN: Final = 100  # characters of what is wrong
 
@@ -33,6 +35,7 @@ class CrdsMode(StrEnum):
 class ChartSettings:
     crds: CrdsMode = CrdsMode.CREATE_REPLACE
     release_name: str = ""  # empty: that of the BundleDeployment
+    accept_new_secrets: frozenset[str] = frozenset()  # `secret/key`, or with its namespace before it
 
     def release_for(self, deployment: str) -> str:
         """ContentError where the name of the BundleDeployment cannot be that of a release."""
@@ -47,7 +50,11 @@ class ChartSettings:
 
 
 def settings_of(config: Mapping[str, Any]) -> ChartSettings:
-    return ChartSettings(crds=_crds(config.get(CRDS)), release_name=_release_name(config.get(RELEASE_NAME)))
+    return ChartSettings(
+        crds=_crds(config.get(CRDS)),
+        release_name=_release_name(config.get(RELEASE_NAME)),
+        accept_new_secrets=_accepted(config.get(ACCEPT_NEW_SECRETS)),
+    )
 
 
 def _crds(value: object) -> CrdsMode:
@@ -66,6 +73,20 @@ def _release_name(value: object) -> str:
     if defect := _defect_of(value):
         raise ContentError(f"spec.config.{RELEASE_NAME} {_shown(value)} is not a valid release name: it {defect}")
     return value
+
+
+def _accepted(value: object) -> frozenset[str]:
+    if value is None:
+        return frozenset()
+    if not isinstance(value, list):
+        raise ContentError(f"spec.config.{ACCEPT_NEW_SECRETS} must be a list of SECRET/KEY, got {_shown(value)}")
+    for at, one in enumerate(value):
+        if not isinstance(one, str) or not _SECRET_KEY.fullmatch(one):
+            raise ContentError(
+                f"spec.config.{ACCEPT_NEW_SECRETS}[{at}] must be SECRET/KEY, or NAMESPACE/SECRET/KEY for one outside of"
+                f" the release namespace, got {_shown(one)}"
+            )
+    return frozenset(value)
 
 
 def _defect_of(name: str) -> str:

@@ -37,6 +37,13 @@ metadata: {name: service-{{ $number }}}
 spec: {ports: [{port: 80}]}
 {{ end }}
 """
+WITH_PASSWORD = """
+---
+apiVersion: v1
+kind: Secret
+metadata: {name: login}
+stringData: {password: {{ .Values.password }}}
+"""
 FIRST, SECOND = {"text": "one", "services": 3}, {"text": "two", "services": 2}
 SECRET = "values"
 FIRST_INSTALL = {
@@ -145,6 +152,29 @@ async def test_a_chart_costs_what_plain_content_costs(operator: Operator, chart:
         UPGRADE,
     ]
     assert deletion in DELETION
+
+
+async def test_a_secret_that_an_upgrade_changes_is_read_before_and_after_a_rendering_to_compare(
+    tenant: Tenant, operator: Operator
+) -> None:
+    """Not when its value is listed, and not at all where the Secret stays as it is."""
+    chart = Chart(tenant, await publish(tenant, TEMPLATE + WITH_PASSWORD))
+    listed = ["login/password"]
+    works = (
+        chart.install(values={**FIRST, "password": "one"}),
+        chart.install(values={**SECOND, "password": "one"}),
+        chart.install(values={**SECOND, "password": "two"}),
+        chart.install(values={**SECOND, "password": "three"}, acceptNewSecrets=listed),
+        chart.install(values={**SECOND, "password": "three"}),
+    )
+    _, *upgrades = await calls_of_each(operator, *works)
+    changed = {("dry_run", "secrets", "200"): 1, ("apply", "secrets", "200"): 1, **STATUS}
+    assert upgrades == [
+        UPGRADE,
+        {("get", "secrets", "200"): 2, **changed},
+        {("get", "secrets", "200"): 1, **changed},
+        STATUS,  # of another generation
+    ]
 
 
 async def test_a_secret_with_values_is_read_once_for_each_change(

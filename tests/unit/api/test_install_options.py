@@ -21,7 +21,7 @@ from rukpak_py.api.install_options import (
     restore,
     with_config_digest,
 )
-from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
+from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.core.objects import ObjectKey
 
@@ -259,3 +259,13 @@ CLUSTER_SCOPED = Override(kind="Namespace", name="a", prune=True)
 )
 def test_whose_override_it_is(overrides: list[Override], key: tuple[str, str, str, str], expected: Override) -> None:
     assert override_of(overrides, ObjectKey(*key), install_namespace="home") == expected
+
+
+def test_what_allows_an_upgrade_of_a_chart_is_no_option_of_it() -> None:
+    """Else each list would be an upgrade of what is installed by itself."""
+    accepted = {"acceptNewSecrets": ["a/b"]}
+    for config in ({}, {"values": "a: 1"}):
+        with_list = options(provisionerClassName=HELM_CLASS, config=config | accepted)
+        assert with_list == options(provisionerClassName=HELM_CLASS, config=config)
+        assert recorded(with_list) == recorded(options(provisionerClassName=HELM_CLASS, config=config))
+    assert options(provisionerClassName=REGISTRY_CLASS, config=accepted).config == accepted

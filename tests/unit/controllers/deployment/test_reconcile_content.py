@@ -46,6 +46,7 @@ PARTS = (
     "hooks",
     "after_apply",
     "half_upgrade",
+    "generated",
 )
 SECRET = ObjectKey("", "Secret", "ns", "cert")
 THEIRS = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
@@ -153,7 +154,7 @@ class Stages:
         return SimpleNamespace(plan=Plan(changes=(), prune=()))
 
     def candidate(self, *_: object) -> Any:
-        return SimpleNamespace(is_installed=False)
+        return SimpleNamespace(is_installed=False, is_upgrade=False)
 
     def looked_at(self, _attempt: Attempt, candidate: Any, _plan: Plan) -> Any:
         return candidate

@@ -223,6 +223,22 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.Orphaned(), (A, B), messages.orphaned((A, B))),
     (deployments.Adopted(), (B, A), "adopted 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
     (
+        deployments.GeneratedValues(keys=("Secret ns/a, key k",), entries=("a/k",)),
+        (),
+        (
+            "the upgrade would change values that the chart generated: Secret ns/a, key k; to keep them, set them in "
+            "spec.config.values or spec.config.valuesFrom; to accept new ones, set spec.config.acceptNewSecrets: [a/k]"
+        ),
+    ),
+    (
+        deployments.RenewedCertificates(keys=("Secret ns/a, key tls.crt", "Secret ns/a, key tls.key")),
+        (),
+        (
+            "the upgrade renews certificates and private keys that the chart generates: Secret ns/a, key tls.crt, "
+            "Secret ns/a, key tls.key"
+        ),
+    ),
+    (
         deployments.Withdrawn(),
         (B, A),
         "deleted ConfigMap ns/a, ConfigMap ns/b, created by the installation that was refused",

@@ -13,6 +13,7 @@ from rukpak_py.formats.stored_rendering import lines_of, read_lines
 from tests.unit.charts import chart, config_map, crd, rendered
 
 LONG = "a" * 53
+SECRET_KEY = "must be SECRET/KEY, or NAMESPACE/SECRET/KEY for one outside of the release namespace"
 LETTERS = "lower-case letters, digits, '-' and '.', beginning and ending with a letter or digit"
 
 
@@ -25,6 +26,11 @@ LETTERS = "lower-case letters, digits, '-' and '.', beginning and ending with a 
         ({"crds": "Create", "releaseName": "web"}, ChartSettings(crds=CrdsMode.CREATE, release_name="web")),
         ({"crds": "Skip", "releaseName": LONG}, ChartSettings(crds=CrdsMode.SKIP, release_name=LONG)),
         ({"releaseName": "web-1.prod"}, ChartSettings(release_name="web-1.prod")),
+        ({"acceptNewSecrets": None}, ChartSettings()),
+        (
+            {"acceptNewSecrets": ["web.db/Pass_word.1", "other/web/k", "web.db/Pass_word.1"]},
+            ChartSettings(accept_new_secrets=frozenset({"web.db/Pass_word.1", "other/web/k"})),
+        ),
     ],
 )
 def test_settings(config: dict[str, Any], expected: ChartSettings) -> None:
@@ -36,6 +42,14 @@ def test_settings(config: dict[str, Any], expected: ChartSettings) -> None:
     [
         ({"crds": "create"}, "spec.config.crds must be one of Create, CreateReplace, Skip, got 'create'"),
         ({"crds": True}, "spec.config.crds must be one of Create, CreateReplace, Skip, got a boolean"),
+        (
+            {"acceptNewSecrets": "web/k"},
+            "spec.config.acceptNewSecrets must be a list of SECRET/KEY, got 'web/k'",
+        ),
+        *(
+            ({"acceptNewSecrets": ["web/k", wrong]}, f"spec.config.acceptNewSecrets[1] {SECRET_KEY}, got {shown}")
+            for wrong, shown in (("web", "'web'"), ("a/b/c/d", "'a/b/c/d'"), ("/k", "'/k'"), (5, "a number"))
+        ),
         ({"releaseName": ""}, "spec.config.releaseName must be a release name, got ''"),
         ({"releaseName": ["a"]}, "spec.config.releaseName must be a release name, got a list"),
         (

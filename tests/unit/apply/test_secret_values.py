@@ -1,0 +1,83 @@
+"""Which values of Secrets an upgrade changes, and which of those come out differently each time."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.apply.secret_values import ChangedValue, changed_values, values_of, volatile_values
+from rukpak_py.core.objects import ObjectKey
+
+LOGIN = ObjectKey("", "Secret", "shop", "login")
+OTHER = ObjectKey("", "Secret", "other", "login")
+CERTIFICATE = b"-----BEGIN CERTIFICATE-----\nMII\n-----END CERTIFICATE-----\n"
+
+
+def changed(live: bytes, wanted: bytes, *, secret: ObjectKey = LOGIN) -> ChangedValue:
+    return ChangedValue(secret=secret, key="k", live=live, wanted=wanted)
+
+
+def test_only_values_that_are_there_and_become_others_have_changed() -> None:
+    live = {LOGIN: {"same": b"1", "gone": b"2", "k": b"3"}, OTHER: {"k": b"4"}}
+    wanted = {LOGIN: {"same": b"1", "new": b"5", "k": b"6"}}
+    assert changed_values(live, wanted) == [changed(b"3", b"6")]
+
+
+@pytest.mark.parametrize(
+    ("again", "installed", "wanted"),
+    [
+        (b"old", False, True),
+        (b"new", True, False),
+        (b"neither", True, True),
+        (None, False, False),  # what the rendering lacks is not known to be random
+    ],
+)
+def test_a_value_is_volatile_when_the_same_rendering_gives_another(
+    again: bytes | None, *, installed: bool, wanted: bool
+) -> None:
+    """`again` is of what is installed, or of what is wanted."""
+    one, values = changed(b"old", b"new"), {LOGIN: {"k": again} if again is not None else {}}
+    assert volatile_values([one], values, wanted=False) == ([one] if installed else [])
+    assert volatile_values([one], values, wanted=True) == ([one] if wanted else [])
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted", "expected"),
+    [
+        (CERTIFICATE, CERTIFICATE + b"x", True),
+        (b"\n-----BEGIN RSA PRIVATE KEY-----\nx", b"-----BEGIN PRIVATE KEY-----\ny", True),
+        (b"-----BEGIN EC PRIVATE KEY-----", b"-----BEGIN ENCRYPTED PRIVATE KEY-----", True),
+        (CERTIFICATE, b"password", False),
+        (b"password", CERTIFICATE, False),
+        (b"-----BEGIN PGP MESSAGE-----", b"-----BEGIN PGP MESSAGE-----x", False),
+        (b"password -----BEGIN CERTIFICATE-----", CERTIFICATE, False),
+    ],
+)
+def test_certificates_and_keys_are_so_before_and_after(live: bytes, wanted: bytes, *, expected: bool) -> None:
+    assert changed(live, wanted).is_certificate is expected
+
+
+def test_no_value_is_printed() -> None:
+    one = changed(b"hidden-before", b"hidden-after", secret=OTHER)
+    assert (str(one), one.entry("shop"), one.entry("other")) == (
+        "Secret other/login, key k",
+        "other/login/k",
+        "login/k",
+    )
+    assert "hidden" not in repr(one)
+
+
+@pytest.mark.parametrize(
+    ("manifest", "expected"),
+    [
+        ({}, {}),
+        ({"data": None, "stringData": None}, {}),
+        ({"data": {"a": base64.b64encode(b"\xff").decode()}}, {"a": b"\xff"}),
+        ({"data": {"a": "MQ=="}, "stringData": {"a": "2"}}, {"a": b"2"}),
+        ({"data": {"a": "MTIz\nNDU2\n"}}, {"a": b"123456"}),
+        ({"data": {"a": "no base64!", "b": 5, "c": "MQ=="}, "stringData": {"d": 5}}, {"c": b"1"}),
+    ],
+)
+def test_values_of_a_manifest(manifest: dict[str, Any], expected: dict[str, bytes]) -> None:
+    assert values_of(json.dumps(manifest).encode()) == expected

@@ -1,0 +1,167 @@
+"""When an upgrade is judged by what it would change in Secrets, with what it is compared, and what is told."""
+
+import base64
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import SimpleNamespace
+from typing import Any, cast
+
+import orjson
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import RecordedValues
+from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.apply.plan import Action
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.kube.errors import NotFoundError
+from tests.unit.controllers.deployment.parts import attempt
+from tests.unit.controllers.fakes import refusal
+from tests.unit.controllers.values import deployment, spec, unpacked
+
+WAITS = Progress(facts=(Fact(cause=Cause.RENDERING),))
+CERTIFICATES = {"k": b"-----BEGIN CERTIFICATE-----\nold"}, {"k": b"-----BEGIN CERTIFICATE-----\nnew"}
+
+
+def secret(values: Mapping[str, bytes], namespace: str = "") -> dict[str, Any]:
+    data = {key: base64.b64encode(value).decode() for key, value in values.items()}
+    return {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "s", "namespace": namespace}, "data": data}
+
+
+class Bench:
+    """The upgrade changes one Secret, from `live` to `wanted`. `again`: what another rendering of it gives."""
+
+    def __init__(self, live: Mapping[str, bytes] | None, wanted: Mapping[str, bytes]) -> None:
+        self.live = live
+        self.again: Mapping[str, bytes] | Progress | ContentError = {}
+        self.rendered: list[Attempt] = []
+        self.read: list[ObjectKey] = []
+        self.stage = GeneratedSecrets(cast("Any", self))
+        key = ObjectKey("", "Secret", "ns", "s")
+        change = SimpleNamespace(
+            action=Action.UPDATE, key=key, payload=SimpleNamespace(body=orjson.dumps(secret(wanted, "ns")))
+        )
+        self.changes = [change]
+        self.planned = SimpleNamespace(plan=SimpleNamespace(changes=self.changes), target=SimpleNamespace(client=self))
+
+    async def get(self, _resource: object, namespace: str, name: str) -> bytes:
+        self.read.append(ObjectKey("", "Secret", namespace, name))
+        if self.live is None:
+            raise refusal(NotFoundError)
+        return orjson.dumps(secret(self.live, namespace))
+
+    async def rendered_again(self, _wanted: Attempt, one: Attempt) -> Sequence[Object] | Progress:
+        self.rendered.append(one)
+        if isinstance(self.again, ContentError):
+            raise self.again
+        return self.again if isinstance(self.again, Progress) else [Object.from_manifest(secret(self.again))]
+
+    async def judge(self, wanted: Attempt, active: Attempt | None) -> Progress | tuple[Fact, ...]:
+        return await self.stage.judge(wanted, active, cast("Any", self.planned))
+
+
+def chart(**config: Any) -> Attempt:
+    bundle = unpacked("b")
+    return attempt(
+        of=deployment(provisioner=HELM_CLASS, config=config),
+        bundle=replace(bundle, spec=spec(provisioner=HELM_CLASS)),
+    )
+
+
+def text_of(found: Progress | tuple[Fact, ...], cause: Cause) -> str:
+    facts = found.facts if isinstance(found, Progress) else found
+    (fact,) = facts
+    assert fact.cause is cause
+    return fact.detail.text(fact.objects)
+
+
+async def test_a_password_that_comes_out_differently_refuses_the_upgrade_until_it_is_listed() -> None:
+    bench, active = Bench({"k": b"old"}, {"k": b"new"}), chart()
+    bench.again = {"k": b"another"}
+    assert text_of(await bench.judge(chart(a="1"), active), Cause.GENERATED_VALUES) == (
+        "the upgrade would change values that the chart generated: Secret ns/s, key k; to keep them, set them in "
+        "spec.config.values or spec.config.valuesFrom; to accept new ones, set spec.config.acceptNewSecrets: [s/k]"
+    )
+    assert bench.rendered == [active]
+    for entry in ("s/k", "ns/s/k"):
+        assert await bench.judge(chart(a="1", acceptNewSecrets=[entry]), active) == ()
+    assert len(bench.rendered) == 1, "nothing is rendered for what is listed"
+
+
+@pytest.mark.parametrize(
+    ("live", "wanted"), [({"k": b"1"}, {"k": b"1"}), ({}, {"k": b"1"}), ({"k": b"1"}, {}), (None, {"k": b"1"})]
+)
+async def test_nothing_is_rendered_where_no_value_changes(
+    live: Mapping[str, bytes] | None, wanted: Mapping[str, bytes]
+) -> None:
+    bench = Bench(live, wanted)
+    assert await bench.judge(chart(a="1"), chart()) == ()
+    assert (len(bench.read), bench.rendered) == (1, [])
+
+
+async def test_nothing_is_read_where_the_plan_changes_no_secret() -> None:
+    bench = Bench({"k": b"old"}, {"k": b"new"})
+    bench.changes[0].action = Action.LEAVE
+    assert await bench.judge(chart(a="1"), chart()) == ()
+    assert bench.read == []
+
+
+async def test_what_has_passed_is_not_judged_again() -> None:
+    """Half of it may be written, and the values of the other half differ still."""
+    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
+    bench.again = {"k": b"old"}
+    assert [await bench.judge(wanted, chart()) for _ in range(2)] == [(), ()]
+    assert (len(bench.read), len(bench.rendered)) == (1, 1)
+
+
+async def test_it_waits_for_the_rendering() -> None:
+    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
+    bench.again = WAITS
+    assert await bench.judge(wanted, chart()) is WAITS
+    bench.again = {"k": b"another"}
+    assert "key k" in text_of(await bench.judge(wanted, chart()), Cause.GENERATED_VALUES)
+
+
+async def test_certificates_are_told_and_pass() -> None:
+    bench = Bench(*CERTIFICATES)
+    bench.again = {"k": b"-----BEGIN CERTIFICATE-----\nanother"}
+    assert text_of(await bench.judge(chart(a="1"), chart()), Cause.CERTIFICATES_RENEWED) == (
+        "the upgrade renews certificates and private keys that the chart generates: Secret ns/s, key k"
+    )
+
+
+async def test_what_cannot_be_rendered_again_counts_as_generated() -> None:
+    bench = Bench({"k": b"old"}, {"k": b"new"})
+    bench.again = ContentError("no such value")
+    found = text_of(await bench.judge(chart(a="1"), chart()), Cause.GENERATED_VALUES)
+    assert found.startswith("the upgrade would change values that the chart may have generated: Secret ns/s, key k; ")
+    assert found.endswith("[s/k] (what is installed cannot be rendered to compare: no such value)")
+
+
+async def test_where_former_values_are_gone_what_is_wanted_is_rendered_twice() -> None:
+    wanted = chart(a="1")
+    lacking = chart()
+    recorded = (RecordedValues(kind="Secret", name="s", key="k", digest="d"),)
+    lacking = dataclasses.replace(lacking, options=replace(lacking.options, values_from=recorded))
+    for active in (lacking, None):
+        bench = Bench({"k": b"old"}, {"k": b"new"})
+        bench.again = {"k": b"another"}
+        assert "key k" in text_of(await bench.judge(wanted, active), Cause.GENERATED_VALUES)
+        assert bench.rendered == [wanted]
+        bench.again = {"k": b"new"}
+        assert await bench.judge(chart(a="1"), active) == ()
+
+
+async def test_five_values_are_named_and_all_are_listed() -> None:
+    names = [f"k{number}" for number in range(7)]
+    bench = Bench(dict.fromkeys(names, b"old"), dict.fromkeys(names, b"new"))
+    bench.again = dict.fromkeys(names, b"another")
+    found = text_of(await bench.judge(chart(a="1"), chart()), Cause.GENERATED_VALUES)
+    assert "key k4 and 2 more; " in found
+    assert found.endswith(f"[{', '.join(f's/{name}' for name in names)}]")
+    assert not any(value in found for value in ("old", "another"))
