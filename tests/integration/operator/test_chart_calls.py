@@ -1,5 +1,6 @@
-"""Exact numbers of requests for a chart: what plain content costs, because rendering asks the API server for nothing but what
-templates look up.
+"""Exact numbers of requests for a chart: what plain content costs.
+
+Rendering asks the API server for nothing but what templates look up.
 
 A wait of more than a second is one more status write. On a busy machine helm may take that long, so the operator of
 these tests writes none.
