@@ -25,7 +25,7 @@ from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
-from rukpak_py.controllers.deployment.kept_renderings import keys_in_use
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -38,6 +38,7 @@ from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.rendering import MadeContent, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.reporting import Reporting
+from rukpak_py.controllers.deployment.second_rendering import SecondRendering
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
@@ -111,6 +112,12 @@ class DeploymentParts:
             around.digest_keys,
             jobs=self._render_jobs,
             releases=releases,
+        )
+        self._second_rendering = SecondRendering(
+            around.content,
+            KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases),
+            jobs=self._render_jobs,
+            request_content=around.request_content,
         )
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
         templates = Templates(
@@ -225,5 +232,5 @@ class DeploymentParts:
             hooks=hooks,
             after_apply=AfterApply(inventory, around.client, now=around.now),
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
-            generated=GeneratedSecrets(rendering),
+            generated=GeneratedSecrets(self._second_rendering),
         )

@@ -23,7 +23,7 @@ from rukpak_py.apply.secret_values import (
 from rukpak_py.apply.target import run_bounded
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.planning import Planned
-from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.deployment.second_rendering import SecondRendering
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import GeneratedValues, RenewedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
@@ -37,8 +37,8 @@ _NAME: Final = "generated secrets"  # among the gates that were passed
 
 
 class GeneratedSecrets:
-    def __init__(self, rendering: RenderingStage) -> None:
-        self._rendering = rendering
+    def __init__(self, renderings: SecondRendering) -> None:
+        self._renderings = renderings
 
     async def judge(self, attempt: Attempt, active: Attempt | None, planned: Planned) -> Progress | tuple[Fact, ...]:
         """Of an upgrade, before its first write: why it is refused or waits, or what is told about it."""
@@ -57,7 +57,7 @@ class GeneratedSecrets:
         once_more = active if active is not None and not active.lacks_values else attempt
         error = ""
         try:
-            again = await self._rendering.rendered_again(attempt, once_more)
+            again = await self._renderings.of(once_more, upgrade=attempt)
             if isinstance(again, Progress):
                 return again
             values = _rendered(again, once_more.namespace)

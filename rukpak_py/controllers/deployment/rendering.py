@@ -11,7 +11,7 @@ that of a chart, which may ask for kinds, until what the cluster serves changes.
 
 import asyncio
 from collections import OrderedDict
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
@@ -47,7 +47,6 @@ RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
 VARYING_LANE_WIDTH = 1
-AGAIN = "again"  # the slot of renderings that are made to be compared
 WANTED = "wanted"  # the slot of renderings of what the spec wants; nothing supersedes those of what is installed
 
 
@@ -104,9 +103,7 @@ class Renderer:
         self._size = 0
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
-        if not self._content.is_content_of(
-            attempt.bundle.status.digest, bundle=attempt.bundle.metadata.uid, deployment=attempt.deployment.metadata.uid
-        ):
+        if not is_recorded(attempt, self._content):
             return NotRendered.CONTENT_MISSING
         key = attempt.content
         known = attempt.state.failures.error_of(key, self._served(attempt))
@@ -146,35 +143,6 @@ class Renderer:
         lost = attempt.state.failures.lost
         return bool(lost) and _loss_of(attempt) in lost
 
-    async def rendered_again(self, wanted: Attempt, attempt: Attempt) -> Sequence[Object] | NotRendered:
-        """What comes out when an attempt is rendered once more, for an upgrade to what is wanted: the objects.
-
-        It is not kept, and no loss where it differs. A job, whose result is taken once; raises ContentError.
-        """
-        key = (wanted.deployment.metadata.uid, AGAIN, wanted.content.job[1], attempt.content.job[1])
-        finished = self._jobs.take(key)
-        if finished is not None:
-            return finished.result().content().objects
-        if self._jobs.is_running(key):
-            return NotRendered.RUNNING
-        tree = await self._content.load(attempt.bundle.status.digest)
-        if tree is None:
-            return NotRendered.CONTENT_MISSING
-        options = _options(attempt)
-
-        async def render() -> MadeContent:
-            try:
-                return MadeContent(await self._renderings.render(attempt, tree, options), None)
-            except ContentError as error:
-                return MadeContent(error, None)
-
-        if not wanted.state.has_ended:
-            name = wanted.deployment.metadata.name
-            self._jobs.start(
-                name, key, render, lane=VARYING_LANE, deadline=RENDER_SECONDS, width=VARYING_LANE_WIDTH, slot=AGAIN
-            )
-        return NotRendered.RUNNING
-
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
         self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
@@ -200,13 +168,13 @@ class Renderer:
         if tree is None:
             return NotRendered.CONTENT_MISSING
         if not attempt.is_nondeterministic and self._content.renders_in_place(attempt.classes, tree):
-            return MadeContent(await self._content.render(attempt.classes, tree, _options(attempt)), None)
+            return MadeContent(await self._content.render(attempt.classes, tree, render_options(attempt)), None)
         if not attempt.state.has_ended:  # nobody would take the result
             self._start(attempt, tree)
         return NotRendered.RUNNING
 
     def _start(self, attempt: Attempt, tree: Tree) -> None:
-        classes, options = attempt.classes, _options(attempt)
+        classes, options = attempt.classes, render_options(attempt)
 
         async def render() -> MadeContent:
             return MadeContent(await self._content.render(classes, tree, options), None)
@@ -319,6 +287,12 @@ class MadeContent(NamedTuple):
         return self.result
 
 
+def is_recorded(attempt: Attempt, content: Content) -> bool:
+    """Whether this is the content of the Bundle, whatever its status says."""
+    bundle, deployment = attempt.bundle, attempt.deployment
+    return content.is_content_of(bundle.status.digest, bundle=bundle.metadata.uid, deployment=deployment.metadata.uid)
+
+
 def _loss_of(attempt: Attempt) -> Loss:
     return Loss(attempt.content, installed_rendering(attempt), attempt.lacks_values)
 
@@ -380,7 +354,7 @@ def _desire(
     )
 
 
-def _options(attempt: Attempt) -> RenderOptions:
+def render_options(attempt: Attempt) -> RenderOptions:
     return RenderOptions(
         is_directory=is_directory(attempt.bundle.spec.source, attempt.bundle.status.artifact_type),
         install_namespace=attempt.install_namespace or None,

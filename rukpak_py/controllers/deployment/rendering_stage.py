@@ -1,6 +1,6 @@
 """The stage that says what is wanted, and after a restart what was wanted before: rendered, or why not yet."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from rukpak_py.api.bundle import Bundle
@@ -17,12 +17,12 @@ from rukpak_py.controllers.result.errors import RENDERING_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
-from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.settings import settings_of
 from rukpak_py.kube.errors import ApiError
 
-_REFETCHING = Progress(facts=(Fact(cause=Cause.REFETCHING, detail=REFETCHING),))
-_RUNNING = Progress(facts=(Fact(cause=Cause.RENDERING, detail=RENDERING), Fact(cause=Cause.JOB_RUNNING)))
+REFETCHING_CONTENT = Progress(facts=(Fact(cause=Cause.REFETCHING, detail=REFETCHING),))
+RENDERING_RUNNING = Progress(facts=(Fact(cause=Cause.RENDERING, detail=RENDERING), Fact(cause=Cause.JOB_RUNNING)))
 _LOST = Progress(facts=(Fact(cause=Cause.RENDERING_LOST, detail=RENDERING_LOST),))
 
 
@@ -47,34 +47,17 @@ class RenderingStage:
         except ApiError:
             raise  # about the server, which was asked for its kinds; the content may be fine
         except RukPakError as error:
-            return _failed(attempt, error)
+            return rendering_failed(attempt, error)
         match rendered:
             case NotRendered.CONTENT_MISSING:
                 self._want_content(attempt.bundle)
-                return _REFETCHING
+                return REFETCHING_CONTENT
             case NotRendered.RUNNING:
-                return _RUNNING
+                return RENDERING_RUNNING
             case NotRendered.LOST:
                 return _LOST
             case Rendered():
                 return rendered
-
-    async def rendered_again(self, wanted: Attempt, attempt: Attempt) -> Sequence[Object] | Progress:
-        """The objects of an attempt, rendered once more before an upgrade to what is wanted. Raises ContentError."""
-        try:
-            objects = await self._renderer.rendered_again(wanted, attempt)
-        except (ApiError, ContentError):
-            raise
-        except RukPakError as error:
-            return _failed(attempt, error)
-        match objects:
-            case NotRendered.CONTENT_MISSING:
-                self._want_content(attempt.bundle)
-                return _REFETCHING
-            case NotRendered():
-                return _RUNNING
-            case _:
-                return objects
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
@@ -101,9 +84,9 @@ class RenderingStage:
                 except UnavailableError as error:
                     if isinstance(error, ApiError):
                         raise
-                    return _failed(before, error)
+                    return rendering_failed(before, error)
                 if rendered is NotRendered.RUNNING:
-                    return _RUNNING
+                    return RENDERING_RUNNING
                 if rendered is NotRendered.CONTENT_MISSING and before is active:
                     self._want_content(before.bundle)
                     is_missing = True
@@ -124,7 +107,7 @@ class RenderingStage:
         return [*([active] if active is not None else []), *others]
 
 
-def _failed(attempt: Attempt, error: RukPakError) -> Progress:
+def rendering_failed(attempt: Attempt, error: RukPakError) -> Progress:
     failure = error_fact(RENDERING_ERRORS, error)
     if failure.cause is Cause.RENDERING_CONTENT and attempt.is_nondeterministic:
         return Progress(facts=(failure, look_again(LOOK_AGAIN_SECONDS)))  # what it asked the cluster for may come

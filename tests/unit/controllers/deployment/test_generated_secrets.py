@@ -55,7 +55,7 @@ class Bench:
             raise refusal(NotFoundError)
         return orjson.dumps(secret(self.live, namespace))
 
-    async def rendered_again(self, _wanted: Attempt, one: Attempt) -> Sequence[Object] | Progress:
+    async def of(self, one: Attempt, **_upgrade: Attempt) -> Sequence[Object] | Progress:
         self.rendered.append(one)
         if isinstance(self.again, ContentError):
             raise self.again

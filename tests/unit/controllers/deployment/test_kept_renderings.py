@@ -24,7 +24,7 @@ from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
@@ -48,7 +48,7 @@ class Charts(FakeContent):
     """Each rendering has another object; `error` is raised instead."""
 
     options: list[RenderOptions] = field(default_factory=list)
-    error: ContentError | None = None
+    error: RukPakError | None = None
     secret: bool = False  # among what is rendered
 
     async def render(self, _classes: Classes, _tree: Tree, options: RenderOptions) -> RenderedContent:
