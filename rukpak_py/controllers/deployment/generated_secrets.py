@@ -1,17 +1,17 @@
-"""Before an upgrade of a chart: whether it would renew passwords that the chart generated.
+"""Before an upgrade of a chart, or an installation that takes Secrets over: whether it would renew generated passwords.
 
 Templates without `lookup` make them anew at each rendering. Only Secrets that the plan changes are read; where a value
-would change, what is installed is rendered once more: a value that comes out differently is volatile. It refuses the
-upgrade until `spec.config.acceptNewSecrets` lists it, or `spec.config` says the value. That works with lost storage,
-too, and where values of the installed content are gone, what is wanted is rendered twice.
+would change, what is installed is rendered once more: a value that comes out differently is volatile. It is refused
+until `spec.config.acceptNewSecrets` lists it, or `spec.config` says the value. That works with lost storage, too. Where
+nothing is installed, its values are gone or it did not have the Secret, what is wanted is rendered twice.
 
 The rendering to compare with is kept nowhere. An upgrade that has passed is not judged again: it may be half done.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from rukpak_py.apply.plan import Action
+from rukpak_py.apply.plan import TAKES, Action, Change
 from rukpak_py.apply.secret_values import (
     ChangedValue,
     Values,
@@ -41,11 +41,14 @@ class GeneratedSecrets:
         self._renderings = renderings
 
     async def judge(self, attempt: Attempt, active: Attempt | None, planned: Planned) -> Progress | tuple[Fact, ...]:
-        """Of an upgrade, before its first write: why it is refused or waits, or what is told about it."""
+        """Before the first write: why it is refused or waits, or what is told about it."""
         passed = attempt.state.passed_gates
         if not attempt.is_nondeterministic or passed.get(_NAME) == attempt.content:
             return ()
-        changed = [one for one in await _changed(planned) if not _is_accepted(one, attempt)]
+        changes = _changes(attempt, planned)
+        changed = [one for one in await _changed(changes, planned) if not _is_accepted(one, attempt)]
+        if any(one.action in TAKES for one in changes):
+            active = None
         found: Progress | tuple[Fact, ...] = await self._told(attempt, active, changed) if changed else ()
         if not isinstance(found, Progress):
             passed[_NAME] = attempt.content
@@ -70,13 +73,23 @@ class GeneratedSecrets:
         return (_renewed(volatile),) if volatile else ()
 
 
+def has_installed(attempt: Attempt) -> bool:
+    """Whether this operator has; what the original had installed is taken over."""
+    return attempt.installed is not None and attempt.installed.entry is not None
+
+
 def _is_accepted(one: ChangedValue, attempt: Attempt) -> bool:
     accepted = settings_of(attempt.deployment.spec.config or {}).accept_new_secrets
     return one.entry(attempt.namespace) in accepted or one.entry("") in accepted
 
 
-async def _changed(planned: Planned) -> list[ChangedValue]:
-    changes = [one for one in planned.plan.changes if one.action is Action.UPDATE and is_secret(one.key)]
+def _changes(attempt: Attempt, planned: Planned) -> list[Change]:
+    """Of Secrets. What half an installation has left behind is nothing that has been in use."""
+    actions = {*TAKES, Action.UPDATE} if has_installed(attempt) else TAKES
+    return [one for one in planned.plan.changes if one.action in actions and is_secret(one.key)]
+
+
+async def _changed(changes: Sequence[Change], planned: Planned) -> list[ChangedValue]:
     live: dict[ObjectKey, Mapping[str, bytes]] = {}
 
     async def read(key: ObjectKey) -> None:

@@ -1,9 +1,11 @@
-"""Content rendered once more, to be compared with what is there: kept nowhere, and no loss where it differs."""
+"""Secrets of content that is rendered once more, to be compared: kept nowhere, and no loss where they differ."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Final
 
 from rukpak_py.api.bundle import Bundle
+from rukpak_py.apply.secret_values import is_secret
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.rendering import (
@@ -40,7 +42,7 @@ class SecondRendering:
         self._want_content = request_content
 
     async def of(self, attempt: Attempt, *, upgrade: Attempt) -> Sequence[Object] | Progress:
-        """The objects of an attempt, before an upgrade to another one, or to itself. Raises ContentError.
+        """The Secrets of an attempt, before an upgrade to another one, or to itself. Raises ContentError.
 
         A job renders; its result is taken once.
         """
@@ -67,7 +69,9 @@ class SecondRendering:
 
         async def render() -> MadeContent:
             try:
-                return MadeContent(await self._renderings.render(attempt, tree, options), None)
+                content = await self._renderings.render(attempt, tree, options)
+                secrets = [one for one in content.objects if is_secret(one.head.key)]
+                return MadeContent(replace(content, objects=secrets, hooks=()), None)
             except ContentError as error:
                 return MadeContent(error, None)
 

@@ -329,8 +329,8 @@ class GeneratedValues(Detail, frozen=True, kw_only=True):
         why = f" (what is installed cannot be rendered to compare: {self.error})" if self.error else ""
         keep = "to keep them, set them in spec.config.values or spec.config.valuesFrom"
         accept = f"to accept new ones, set spec.config.acceptNewSecrets: [{', '.join(self.entries)}]"
-        what = "values that the chart may have generated" if self.error else "values that the chart generated"
-        return f"the upgrade would change {what}: {named(self.keys, most=GENERATED)}; {keep}; {accept}{why}"
+        what = "values that may be generated" if self.error else "generated values"
+        return f"{what} would be replaced: {named(self.keys, most=GENERATED)}; {keep}; {accept}{why}"
 
 
 class RenewedCertificates(Detail, frozen=True, kw_only=True):
@@ -339,7 +339,7 @@ class RenewedCertificates(Detail, frozen=True, kw_only=True):
     keys: tuple[str, ...]
 
     def text(self, _: Objects, /) -> str:
-        return f"the upgrade renews certificates and private keys that the chart generates: {named(self.keys)}"
+        return f"generated certificates and private keys are renewed: {named(self.keys)}"
 
 
 class Withdrawn(Detail, frozen=True, kw_only=True):

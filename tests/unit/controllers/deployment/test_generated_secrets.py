@@ -10,7 +10,7 @@ import orjson
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import RecordedValues
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.apply.plan import Action
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -21,7 +21,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.errors import NotFoundError
 from tests.unit.controllers.deployment.parts import attempt
-from tests.unit.controllers.fakes import refusal
+from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.values import deployment, spec, unpacked
 
 WAITS = Progress(facts=(Fact(cause=Cause.RENDERING),))
@@ -65,10 +65,12 @@ class Bench:
         return await self.stage.judge(wanted, active, cast("Any", self.planned))
 
 
-def chart(**config: Any) -> Attempt:
+def chart(*, is_installed: bool = True, **config: Any) -> Attempt:
     bundle = unpacked("b")
+    entry = Installation(bundle="b", digest="d", time=NOW)
+    status = BundleDeploymentStatus(active_bundle="b", history=(entry,)) if is_installed else BundleDeploymentStatus()
     return attempt(
-        of=deployment(provisioner=HELM_CLASS, config=config),
+        of=deployment(provisioner=HELM_CLASS, config=config, status=status),
         bundle=replace(bundle, spec=spec(provisioner=HELM_CLASS)),
     )
 
@@ -84,7 +86,7 @@ async def test_a_password_that_comes_out_differently_refuses_the_upgrade_until_i
     bench, active = Bench({"k": b"old"}, {"k": b"new"}), chart()
     bench.again = {"k": b"another"}
     assert text_of(await bench.judge(chart(a="1"), active), Cause.GENERATED_VALUES) == (
-        "the upgrade would change values that the chart generated: Secret ns/s, key k; to keep them, set them in "
+        "generated values would be replaced: Secret ns/s, key k; to keep them, set them in "
         "spec.config.values or spec.config.valuesFrom; to accept new ones, set spec.config.acceptNewSecrets: [s/k]"
     )
     assert bench.rendered == [active]
@@ -131,7 +133,7 @@ async def test_certificates_are_told_and_pass() -> None:
     bench = Bench(*CERTIFICATES)
     bench.again = {"k": b"-----BEGIN CERTIFICATE-----\nanother"}
     assert text_of(await bench.judge(chart(a="1"), chart()), Cause.CERTIFICATES_RENEWED) == (
-        "the upgrade renews certificates and private keys that the chart generates: Secret ns/s, key k"
+        "generated certificates and private keys are renewed: Secret ns/s, key k"
     )
 
 
@@ -139,7 +141,7 @@ async def test_what_cannot_be_rendered_again_counts_as_generated() -> None:
     bench = Bench({"k": b"old"}, {"k": b"new"})
     bench.again = ContentError("no such value")
     found = text_of(await bench.judge(chart(a="1"), chart()), Cause.GENERATED_VALUES)
-    assert found.startswith("the upgrade would change values that the chart may have generated: Secret ns/s, key k; ")
+    assert found.startswith("values that may be generated would be replaced: Secret ns/s, key k; ")
     assert found.endswith("[s/k] (what is installed cannot be rendered to compare: no such value)")
 
 
@@ -155,6 +157,25 @@ async def test_where_former_values_are_gone_what_is_wanted_is_rendered_twice() -
         assert bench.rendered == [wanted]
         bench.again = {"k": b"new"}
         assert await bench.judge(chart(a="1"), active) == ()
+
+
+@pytest.mark.parametrize(("active", "is_installed"), [(None, False), (chart(), True)])
+@pytest.mark.parametrize("action", [Action.TAKE, Action.TAKE_BACK])
+async def test_what_is_taken_over_is_judged_by_what_is_wanted(
+    action: Action, active: Attempt | None, *, is_installed: bool
+) -> None:
+    """What is installed, if anything is, may not have it."""
+    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1", is_installed=is_installed)
+    bench.changes[0].action = action
+    bench.again = {"k": b"another"}
+    assert "key k" in text_of(await bench.judge(wanted, active), Cause.GENERATED_VALUES)
+    assert bench.rendered == [wanted]
+
+
+async def test_half_an_installation_may_be_replaced() -> None:
+    bench = Bench({"k": b"old"}, {"k": b"new"})
+    assert await bench.judge(chart(a="1", is_installed=False), None) == ()
+    assert bench.read == []
 
 
 async def test_five_values_are_named_and_all_are_listed() -> None:

@@ -19,32 +19,36 @@ from tests.waiting import until
 class SecondBench(Bench):
     def __init__(self) -> None:
         super().__init__()
+        self.content.secret = True
         self.requested = list[Bundle]()
         kept = KeptRenderings(self.content, self.renderings, self.keys, releases=self.releases)
         jobs = Jobs[MadeContent](on_end=self.ended.append)
         self.second = SecondRendering(self.content, kept, jobs=jobs, request_content=self.requested.append)
 
-    async def again(self, active: Attempt, wanted: Attempt) -> list[str] | Progress:
+    async def again(self, active: Attempt, wanted: Attempt) -> str | Progress:
         """As the reconcile that the end of the job brings comes to it."""
         before = len(self.ended)
         assert await self.second.of(active, upgrade=wanted) is RENDERING_RUNNING
         assert await self.second.of(active, upgrade=wanted) is RENDERING_RUNNING
         await until(lambda: len(self.ended) > before)
         found = await self.second.of(active, upgrade=wanted)
-        return found if isinstance(found, Progress) else [one.head.name for one in found]
+        if isinstance(found, Progress):
+            return found
+        assert [one.head.gvk.kind for one in found] == ["Secret"]
+        return f"rendering {self.content.renders}"
 
 
 async def test_it_is_made_anew_each_time_and_kept_nowhere() -> None:
     bench, active, wanted = SecondBench(), chart(entry(of=made(7))), chart(config={"values": "a: 1"})
-    assert [await bench.again(active, wanted) for _ in range(2)] == [["made-1"], ["made-2"]]
+    assert [await bench.again(active, wanted) for _ in range(2)] == ["rendering 1", "rendering 2"]
     assert bench.renderings.stored == {}
     assert not bench.renderer.is_lost(active)
 
 
 async def test_one_for_another_upgrade_is_another_one() -> None:
     bench, active = SecondBench(), chart()
-    assert await bench.again(active, chart(config={"values": "a: 1"})) == ["made-1"]
-    assert await bench.again(active, chart(config={"values": "a: 2"})) == ["made-2"]
+    assert await bench.again(active, chart(config={"values": "a: 1"})) == "rendering 1"
+    assert await bench.again(active, chart(config={"values": "a: 2"})) == "rendering 2"
 
 
 async def test_content_that_is_wrong_is_raised_and_what_is_away_is_told() -> None:

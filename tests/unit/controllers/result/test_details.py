@@ -226,17 +226,14 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         deployments.GeneratedValues(keys=("Secret ns/a, key k",), entries=("a/k",)),
         (),
         (
-            "the upgrade would change values that the chart generated: Secret ns/a, key k; to keep them, set them in "
+            "generated values would be replaced: Secret ns/a, key k; to keep them, set them in "
             "spec.config.values or spec.config.valuesFrom; to accept new ones, set spec.config.acceptNewSecrets: [a/k]"
         ),
     ),
     (
         deployments.RenewedCertificates(keys=("Secret ns/a, key tls.crt", "Secret ns/a, key tls.key")),
         (),
-        (
-            "the upgrade renews certificates and private keys that the chart generates: Secret ns/a, key tls.crt, "
-            "Secret ns/a, key tls.key"
-        ),
+        ("generated certificates and private keys are renewed: Secret ns/a, key tls.crt, Secret ns/a, key tls.key"),
     ),
     (
         deployments.Withdrawn(),
