@@ -6,7 +6,7 @@ from rukpak_py.api.names import API_VERSION, HELM_CLASS
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.tenant import Tenant
 from tests.manifests import Document
-from tests.unit.charts import METADATA
+from tests.unit.charts import METADATA, config_map
 
 
 async def publish(tenant: Tenant, text: str, name: str = "chart", *, crds: str = "") -> list[Document]:
@@ -35,3 +35,10 @@ async def deploy(tenant: Tenant, items: list[Document], *, name: str = "", **spe
         field_manager="user",
         force=True,
     )
+
+
+async def barrier(tenant: Tenant, name: str) -> None:
+    """A chart that is installed after all that was to be rendered before it: charts are rendered one by one."""
+    items = await publish(tenant, config_map(name), name=name)
+    await deploy(tenant, items, name=f"{tenant.name}-{name}")
+    await tenant.ready(name=f"{tenant.name}-{name}")

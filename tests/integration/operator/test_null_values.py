@@ -11,11 +11,10 @@ import pytest
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.integration.listing import listed
-from tests.integration.operator.charts import deploy, publish
+from tests.integration.operator.charts import barrier, deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.tenant import Tenant
 from tests.integration.scenarios.stage import EVENTS
-from tests.manifests import config_map
 from tests.unit.charts import hook
 
 CHART = f"""
@@ -49,10 +48,7 @@ async def test_a_restart_is_no_upgrade(
     if loses_storage:
         shutil.rmtree(operator.store)
     await operator.start()
-    barrier = f"barrier-{operator.starts}"
-    await tenant.publish(barrier, [config_map(barrier, tenant.namespace)])
-    await tenant.deploy(barrier, name=f"{tenant.name}-barrier")
-    await tenant.ready(name=f"{tenant.name}-barrier")
+    await barrier(tenant, f"barrier-{operator.starts}")
     after = await tenant.ready()
     for field in ("history", "hooks", "activeBundle", "appliedDigest"):
         assert after["status"].get(field) == before["status"].get(field)

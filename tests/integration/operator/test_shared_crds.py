@@ -7,11 +7,11 @@ import orjson
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.kube.resources import CRDS
 from tests.integration.listing import listed
-from tests.integration.operator.charts import deploy, publish
+from tests.integration.operator.charts import barrier, deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.scenarios.stage import EVENTS
-from tests.manifests import config_map, crd
+from tests.manifests import crd
 from tests.unit.charts import config_map as template
 
 
@@ -35,10 +35,7 @@ async def test_a_restart_with_lost_storage_finds_them_shared(
         if loses_storage:
             shutil.rmtree(operator.store)
         await operator.start()
-        barrier = f"barrier-{operator.starts}"
-        await tenant.publish(barrier, [config_map(barrier, tenant.namespace)])
-        await tenant.deploy(barrier, name=f"{tenant.name}-barrier")
-        await tenant.ready(name=f"{tenant.name}-barrier")
+        await barrier(tenant, f"barrier-{operator.starts}")
         after = await tenant.ready(name=second)
         assert after["status"]["history"] == before["status"]["history"]
         metadata = (await tenant.read(CRDS, "", definition["metadata"]["name"]))["metadata"]
