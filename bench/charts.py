@@ -8,6 +8,7 @@ steps. Prints a table, what differs, and the reasons; the exit code is 1 when so
     python bench/charts.py                     # the charts of tests/helm_oracle/charts
     python bench/charts.py --archives FOLDER   # archives of others, two versions of each chart; NAME.yaml: their values
     python bench/charts.py --only NAME...      # some of them
+    python bench/charts.py --lose-storage      # and the operator after each step, with its storage; nothing may change
     python bench/charts.py --seconds 3600      # begin no chart after that; those that are left count as different
 """
 
@@ -20,7 +21,9 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
@@ -46,24 +49,67 @@ SHOWN = 20  # differences of one step
 Outcomes = Mapping[str, Sequence[Outcome]]
 
 
-async def run_all(
-    cases: Sequence[Case], planes: tuple[ControlPlane, ControlPlane], archives: str, home: Path, until: float
-) -> dict[str, list[Outcome]]:
-    of_helm, of_operator = planes
-    found = {}
-    async with (
-        Client(await load_connection(of_helm.kubeconfig)) as there,
-        Client(await load_connection(of_operator.kubeconfig)) as here,
-    ):
-        helm = HelmSide(program=binaries.path("helm"), kubeconfig=of_helm.kubeconfig, home=home, cluster=Cluster(there))
-        operator = OperatorSide(cluster=Cluster(here), archives=archives, system=SYSTEM)
-        for case in cases:
-            if time.monotonic() > until:
-                break
-            found[case.chart] = await run_case(case, helm, operator)
-            for outcome in found[case.chart]:
-                print_row(case.chart, outcome)
-    return found
+@dataclass(kw_only=True)
+class RestartedOperator:
+    """`storage`: the folder of all that an operator keeps. Each one has a new one."""
+
+    plane: ControlPlane
+    storage: Path
+    helm: Path
+    logs: list[str] = field(default_factory=list)
+    _life: contextlib.ExitStack = field(default_factory=contextlib.ExitStack)
+    _log: Path | None = None
+
+    def __enter__(self) -> Self:
+        self.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        self.storage.mkdir()
+        kubeconfig, flags = self.plane.kubeconfig, (f"--helm={self.helm}",)
+        made = running(kubeconfig=kubeconfig, folder=self.storage, source_addresses=LOOPBACK, flags=flags)
+        self._log = self._life.enter_context(made).log
+
+    def stop(self) -> None:
+        self._life.close()
+        if self._log is not None and self._log.is_file():
+            self.logs.append(self._log.read_text(errors="replace"))
+            shutil.rmtree(self.storage)
+
+    async def lose_storage(self) -> None:
+        await asyncio.to_thread(self.stop)
+        await asyncio.to_thread(self.start)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bench:
+    helm: ControlPlane
+    operator: RestartedOperator
+    archives: str
+    home: Path
+    until: float  # by the monotonic clock: no chart begins later
+    loses_storage: bool
+
+    async def run(self, cases: Sequence[Case]) -> dict[str, list[Outcome]]:
+        found: dict[str, list[Outcome]] = {}
+        async with (
+            Client(await load_connection(self.helm.kubeconfig)) as there,
+            Client(await load_connection(self.operator.plane.kubeconfig)) as here,
+        ):
+            program = self.operator.helm
+            helm = HelmSide(program=program, kubeconfig=self.helm.kubeconfig, home=self.home, cluster=Cluster(there))
+            operator = OperatorSide(cluster=Cluster(here), archives=self.archives, system=SYSTEM)
+            lose_storage = self.operator.lose_storage if self.loses_storage else None
+            for case in cases:
+                if time.monotonic() > self.until:
+                    break
+                found[case.chart] = await run_case(case, helm, operator, lose_storage=lose_storage)
+                for outcome in found[case.chart]:
+                    print_row(case.chart, outcome)
+        return found
 
 
 def print_row(chart: str, outcome: Outcome) -> None:
@@ -124,6 +170,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--archives", type=Path, help="a folder of packaged charts, two versions of each")
     parser.add_argument("--only", nargs="+", default=(), help="names of charts")
+    parser.add_argument("--lose-storage", action="store_true", help="after each step; nothing may change by that")
     parser.add_argument("--seconds", type=float, default=600.0, help="how long charts may begin")
     parser.add_argument("--log", type=Path, help="where to put the operator's log")
     arguments = parser.parse_args()
@@ -138,20 +185,21 @@ def main() -> None:
         )
         archives = stack.enter_context(served(cases))
         planes = (stack.enter_context(fresh_plane()), stack.enter_context(fresh_plane()))
-        operator = stack.enter_context(
-            running(
-                kubeconfig=planes[1].kubeconfig,
-                folder=folder,
-                source_addresses=LOOPBACK,
-                flags=(f"--helm={helm}",),
-            )
-        )
+        operator = stack.enter_context(RestartedOperator(plane=planes[1], storage=folder / "operator", helm=helm))
         print(f"{len(cases)} charts; helm and operator after {time.monotonic() - began:.1f} s", flush=True)
+        bench = Bench(
+            helm=planes[0],
+            operator=operator,
+            archives=archives,
+            home=folder,
+            until=began + arguments.seconds,
+            loses_storage=arguments.lose_storage,
+        )
         with asyncio.Runner(loop_factory=Loop) as runner:
-            found = runner.run(run_all(cases, planes, archives, folder, began + arguments.seconds))
-        text = operator.log.read_text(errors="replace")
-        if arguments.log is not None:
-            shutil.copy(operator.log, arguments.log)
+            found = runner.run(bench.run(cases))
+    text = "".join(operator.logs)
+    if arguments.log is not None:
+        arguments.log.write_text(text)
     report(found)
     traces = [trace for trace in TRACES if trace in text]
     wrong = [chart for chart, outcomes in found.items() if any(map(is_wrong, outcomes))]

@@ -5,7 +5,7 @@ clusters. It is compared by its history instead: in which steps it was what it h
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from rukpak_py.core.objects import ObjectKey
@@ -24,6 +24,7 @@ class Differs(StrEnum):
     ONLY_OPERATOR = "only with the operator"
     FIELD = "field"
     HISTORY = "kept or renewed"
+    UNASKED = "changed without a step"  # by the operator, that has lost its storage
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,12 +37,15 @@ class Difference:
 
     def __str__(self) -> str:
         place = " ".join(part for part in (str(self.object or ""), ".".join(self.path)) if part)
-        sides = f": helm {self.helm or 'nothing'}, operator {self.operator or 'nothing'}"
-        return (
-            f"{self.kind}: {place}"
-            if self.kind in {Differs.ONLY_HELM, Differs.ONLY_OPERATOR}
-            else (f"{self.kind}{' ' if place else ''}{place}{sides}")
-        )
+        helm, operator = self.helm or "nothing", self.operator or "nothing"
+        match self.kind:
+            case Differs.ONLY_HELM | Differs.ONLY_OPERATOR:
+                sides = place
+            case Differs.UNASKED:
+                sides = f"{place} before {helm}, now {operator}".lstrip()
+            case _:
+                sides = f"{place}: helm {helm}, operator {operator}".removeprefix(": ")
+        return f"{self.kind}: {sides}"
 
 
 class KeyState(StrEnum):
@@ -70,6 +74,12 @@ def differences(helm: Snapshot, operator: Snapshot) -> Iterator[Difference]:
                     yield Difference(
                         kind=Differs.FIELD, object=key, path=path, helm=_shown(theirs), operator=_shown(ours)
                     )
+
+
+def unasked(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
+    """What the operator has changed between two steps. `helm` of each is what was there before."""
+    for one in differences(before, after):
+        yield replace(one, kind=Differs.UNASKED)
 
 
 def by_history(

@@ -22,6 +22,7 @@ class Expected:
     kinds: frozenset[Differs]
     object: str = "*"  # kind and name: `ConfigMap settings`
     path: Path = NO_PATH
+    when_storage_is_lost: bool = False  # of the operator; else it is no reason
     why: str
 
     def covers(self, chart: str, step: Step, one: Difference) -> bool:
@@ -63,8 +64,17 @@ EXPECTED = (
         kinds=frozenset({Differs.ONLY_HELM}),
         why="helm leaves objects of hooks behind; here they belong to the BundleDeployment, and go with it",
     ),
+    Expected(
+        chart="random-values",
+        steps=frozenset({Step.BACK}),
+        kinds=frozenset({Differs.HISTORY}),
+        object="Secret random-values",
+        when_storage_is_lost=True,
+        why="the former rendering is lost, and the chart looks nothing up; helm has it in a Secret",
+    ),
 )
 
 
-def reason_for(chart: str, step: Step, one: Difference) -> Expected | None:
-    return next((expected for expected in EXPECTED if expected.covers(chart, step, one)), None)
+def reason_for(chart: str, step: Step, one: Difference, *, storage_is_lost: bool = False) -> Expected | None:
+    known = (expected for expected in EXPECTED if storage_is_lost or not expected.when_storage_is_lost)
+    return next((expected for expected in known if expected.covers(chart, step, one)), None)

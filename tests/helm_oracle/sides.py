@@ -3,6 +3,7 @@
 import asyncio
 import json
 import os
+import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,7 +13,7 @@ from typing import Any, Protocol
 import orjson
 import yaml
 
-from rukpak_py.api.names import HELM_CLASS
+from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
@@ -141,6 +142,26 @@ class OperatorSide:
             body["spec"]["template"]["spec"]["provisionerClassName"] = HELM_CLASS
             await self._send(case.release, body)
             return await self._judged(case.release)
+
+    async def revision(self, case: Case) -> int:
+        """Of what is installed."""
+        return _revision(orjson.loads(await self._client.get(BUNDLE_DEPLOYMENTS, "", case.release)))
+
+    async def apply_again(self, case: Case) -> str:
+        """Ask for it, as a user may, and wait until that is done or refused. Why it was refused."""
+        asked = uuid.uuid4().hex
+        body = orjson.dumps({"metadata": {"annotations": {RECONCILE_AT_ANNOTATION: asked}}})
+        await self._client.patch(BUNDLE_DEPLOYMENTS, "", case.release, body)
+        refusals = _Refusals()
+
+        async def look() -> Answer | None:
+            live = orjson.loads(await self._client.get(BUNDLE_DEPLOYMENTS, "", case.release))
+            if live["status"].get("lastHandledReconcileAt") == asked:
+                return DONE
+            message = _condition(live, "Ready").get("message", "")
+            return Answer(done=False, message=message) if refusals.is_settled(message) else None
+
+        return (await eventually(look, what=f"{case.release} is applied again", seconds=STEP_SECONDS)).message
 
     async def _send(self, name: str, body: Document) -> None:
         """As `kubectl replace`: nothing of the former spec stays, and a null stays a null."""

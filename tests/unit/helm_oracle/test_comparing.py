@@ -14,6 +14,7 @@ from tests.helm_oracle.comparing import (
     differences,
     random_paths,
     secret_keys,
+    unasked,
 )
 from tests.helm_oracle.expected import reason_for
 from tests.helm_oracle.snapshot import Snapshot, snapshot_of
@@ -57,9 +58,9 @@ def test_labels_annotations_and_data_are_compared() -> None:
     theirs = config_map("a", "shop", labels={"tier": "web"}, annotations={"note": "x"}, key="1")
     ours = config_map("a", "shop", labels={"tier": "db"}, key="2")
     assert told([theirs], [ours]) == [
-        "field ConfigMap shop/a data.key: helm '1', operator '2'",
-        "field ConfigMap shop/a metadata.annotations.note: helm 'x', operator nothing",
-        "field ConfigMap shop/a metadata.labels.tier: helm 'web', operator 'db'",
+        "field: ConfigMap shop/a data.key: helm '1', operator '2'",
+        "field: ConfigMap shop/a metadata.annotations.note: helm 'x', operator nothing",
+        "field: ConfigMap shop/a metadata.labels.tier: helm 'web', operator 'db'",
     ]
 
 
@@ -75,7 +76,7 @@ def test_ports_are_compared_and_their_node_ports_are_not() -> None:
         service("a", "shop", clusterIP=f"10.0.0.{number}", ports=[{"port": number, "nodePort": number}])
         for number in (1, 2)
     )
-    assert told([theirs], [ours]) == ["field Service shop/a spec.ports.0.port: helm 1, operator 2"]
+    assert told([theirs], [ours]) == ["field: Service shop/a spec.ports.0.port: helm 1, operator 2"]
 
 
 def test_objects_of_controllers_and_releases_are_left_out() -> None:
@@ -106,7 +107,7 @@ def test_a_random_value_is_compared_by_its_history(helm: list[str], operator: li
     random = random_paths(*snapshots("one rendering", "another rendering"))
     found = list(by_history(list(differences(theirs[-1], ours[-1])), theirs, ours, random))
     assert [str(one) for one in found] == [
-        f"kept or renewed Secret shop/login data.password: {text}" for text in expected
+        f"kept or renewed: Secret shop/login data.password: {text}" for text in expected
     ]
 
 
@@ -132,6 +133,18 @@ def test_a_reason_covers_its_chart_and_its_path_only() -> None:
     assert reason_for("hooks", Step.UPGRADE, revision) is None
     other = Difference(kind=Differs.FIELD, object=key, path=("data", "name"))
     assert reason_for("release-facts", Step.UPGRADE, other) is None
+
+
+def test_a_reason_for_lost_storage_is_none_otherwise() -> None:
+    (key,) = snapshot_of([manifest("v1", "Secret", "random-values", "shop")])
+    renewed = Difference(kind=Differs.HISTORY, object=key, path=("data", "password"))
+    assert reason_for("random-values", Step.BACK, renewed) is None
+    assert reason_for("random-values", Step.BACK, renewed, storage_is_lost=True) is not None
+
+
+def test_what_changes_between_two_steps() -> None:
+    (found,) = unasked(snapshot_of([config_map("a", "shop", key="1")]), snapshot_of([config_map("a", "shop", key="2")]))
+    assert str(found) == "changed without a step: ConfigMap shop/a data.key before '1', now '2'"
 
 
 def test_values_over_values_keep_a_null() -> None:
