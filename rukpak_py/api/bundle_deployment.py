@@ -146,7 +146,8 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
             " `values.yaml`) and `optional`, in the system namespace. Later entries win, and `values` over all."
             " `releaseName` is the name of the release that templates see (at most 53 bytes; default: the name of the"
             " BundleDeployment). `crds` says what becomes of the chart's `crds/`: `CreateReplace` (default) applies and"
-            " corrects them, `Create` only creates what is missing, `Skip` leaves them out.",
+            " corrects them, `Create` only creates what is missing, `Skip` leaves them out. `acceptNewSecrets` lists"
+            " generated values that an upgrade may replace, as `SECRET/KEY`; it is no part of the installation.",
             x_kubernetes_preserve_unknown_fields=True,
         ),
     ] = None
