@@ -26,6 +26,15 @@ kind: Secret
 metadata: {name: password, annotations: {helm.sh/resource-policy: keep}}
 stringData: {password: "{{ .Values.password | default "from the chart" }}"}
 """
+# As charts keep what they have generated.
+LOOKED_UP = """
+apiVersion: v1
+kind: Secret
+metadata: {name: password, annotations: {helm.sh/resource-policy: keep}}
+data:
+  {{- $found := lookup "v1" "Secret" .Release.Namespace "password" }}
+  password: {{ dig "data" "password" (randAlphaNum 20 | b64enc) $found }}
+"""
 KEEP = {"core.rukpak.io/prune": "false"}
 CLAIMS = Resource(
     gvk=GroupVersionKind("", "v1", "PersistentVolumeClaim"), plural="persistentvolumeclaims", namespaced=True
@@ -134,6 +143,25 @@ async def test_what_values_switch_off_and_on(tenant: Tenant, operator: Operator,
     await tenant.ready()
     assert await uid(tenant, SECRETS, "password") == before
     assert (await tenant.read(SECRETS, tenant.namespace, "password"))["data"] == {"password": "YW5vdGhlcg=="}
+
+
+@everything_between
+async def test_what_a_chart_looks_up_keeps_its_password(tenant: Tenant, operator: Operator, between: Between) -> None:
+    """What was rendered before may be lost: the chart sees what it has left."""
+    first = await publish(tenant, f"{template('settings')}---{LOOKED_UP}")
+    second = await publish(tenant, template("others"), name="second")
+    await deploy(tenant, first)
+    await tenant.ready()
+    before = await tenant.read(SECRETS, tenant.namespace, "password")
+    await deploy(tenant, second)
+    await until_released(tenant, SECRETS, "password")
+    await tenant.ready()
+    await happens(between, operator)
+    await deploy(tenant, first)
+    await tenant.ready()
+    after = await tenant.read(SECRETS, tenant.namespace, "password")
+    assert (after["metadata"]["uid"], after["data"]) == (before["metadata"]["uid"], before["data"])
+    assert await is_ours(tenant, SECRETS, "password")
 
 
 def claim(namespace: str) -> Document:

@@ -1,14 +1,20 @@
 """What `spec.config.crds` makes of the CRDs in a chart's crds/."""
 
 import json
+from contextlib import suppress
+
+import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL, RELEASED_ANNOTATION
 from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.errors import KindNotServedError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
 from tests.integration.scenarios.events import until_told
 from tests.integration.scenarios.helm_charts import Files, chart_source, deploy, installed, settings
 from tests.integration.scenarios.stage import Document, Stage, definition, is_observed, says, widget, widgets
+from tests.waiting import eventually
 
+pytestmark = pytest.mark.usefixtures("helm")
 CREATE = {"crds": "Create"}
 
 
@@ -136,7 +142,13 @@ async def test_two_releases_share_what_is_the_same(stage: Stage) -> None:
     await stage.until(
         CRDS, "", f"widgets.{stage.group}", lambda found: found["metadata"]["uid"] != made["metadata"]["uid"]
     )
-    await stage.until(widgets(stage.group), "", "b", lambda found: True, seconds=90)
+
+    async def is_back() -> bool:
+        with suppress(KindNotServedError):
+            return await stage.exists(widgets(stage.group), "", "b")
+        return False
+
+    await eventually(is_back, what="the instance of the second comes back with the kind", seconds=90)
     await stage.until_ready(second)
 
 

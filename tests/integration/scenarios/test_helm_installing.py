@@ -9,7 +9,7 @@ from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS
 from tests.integration.scenarios.helm_charts import chart_source, deploy, has_data, installed, kept, settings
-from tests.integration.scenarios.stage import Document, Stage, definition, says, widget, widgets
+from tests.integration.scenarios.stage import Document, Stage, definition, is_observed, says, widget, widgets
 
 pytestmark = pytest.mark.usefixtures("helm")
 VALUED = {"values.yaml": "a: chart\nb: chart\n", "templates/a.yaml": settings(a=".Values.a", b=".Values.b")}
@@ -216,3 +216,19 @@ async def test_what_becomes_of_a_null_depends_on_who_sends_it(stage: Stage) -> N
     assert await sent(object_form, "apply") == {"b": {}}
     assert await sent("a: null\nb: {c: ~}\n", "apply") == "a: null\nb: {c: ~}\n"
     assert await sent(object_form, "apply", "--server-side", "--force-conflicts") == object_form
+
+
+async def test_the_name_of_the_release(stage: Stage) -> None:
+    """Another one is an upgrade, and one that helm does not take leaves what is installed."""
+    chart = await chart_source(stage, {"templates/a.yaml": settings(a=".Release.Name")})
+    name = await deploy(stage, chart, config={"releaseName": "first"})
+    await until_settings(stage, a="first")
+    await stage.until_ready(name)
+    await stage.edit(name, config={"releaseName": "second"})
+    await until_settings(stage, a="second")
+    assert len((await stage.until_ready(name))["status"]["history"]) == 2
+    await stage.edit(name, config={"releaseName": "x" * 54})
+    text = "is not a valid release name: it has 54 bytes; helm allows 53"
+    await stage.until_deployment(name, is_observed, says("HasValidBundle", "False", "BundleLoadFailed", text))
+    await stage.edit(name, config=None)
+    await until_settings(stage, a=name)
