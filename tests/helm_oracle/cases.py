@@ -2,8 +2,8 @@
 
 A chart of this repository is a folder in `charts`, from which both versions are made: its templates ask for
 `.Chart.Version`. Charts of others come as archives, two of each in one folder. `NAME.yaml` beside them may have
-`values` (for all steps), `changed` (over them, for the step of that name) and `directory` (helm and the operator get
-files, and no archive).
+`values` (for all steps), `changed` (over them, for the step `values`), `config` (what `spec.config` has beside the
+values) and `directory` (helm and the operator get files, and no archive).
 """
 
 import subprocess
@@ -49,6 +49,7 @@ class Case:
     second: ChartVersion
     values: Values = field(default_factory=dict)
     changed: Values = field(default_factory=dict)
+    config: Values = field(default_factory=dict)
 
     @property
     def namespace(self) -> str:
@@ -112,6 +113,7 @@ def _case(name: str, first: ChartVersion, second: ChartVersion, settings: Values
         second=second,
         values=settings.get("values", {}),
         changed=settings.get("changed", {}),
+        config=settings.get("config", {}),
     )
 
 

@@ -72,6 +72,15 @@ EXPECTED = (
         when_storage_is_lost=True,
         why="the former rendering is lost, and the chart looks nothing up; helm has it in a Secret",
     ),
+    Expected(
+        chart="crypt-keys",
+        steps=frozenset({Step.BACK}),
+        kinds=frozenset({Differs.HISTORY}),
+        object="ConfigMap hub",
+        path=("metadata", "annotations", "checksum/secret"),
+        when_storage_is_lost=True,
+        why="the former rendering has a checksum of random keys that are not those of the Secret; a new one has theirs",
+    ),
 )
 
 

@@ -136,7 +136,7 @@ class OperatorSide:
                 source,
                 provisionerClassName=HELM_CLASS,
                 installNamespace=case.namespace,
-                config={"values": dict(case.values_of(step))},
+                config={**case.config, "values": dict(case.values_of(step))},
                 prune={"when": "AfterApply"},  # as helm: no workload has to be healthy first
             )
             body["spec"]["template"]["spec"]["provisionerClassName"] = HELM_CLASS
