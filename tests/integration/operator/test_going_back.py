@@ -164,6 +164,29 @@ async def test_what_a_chart_looks_up_keeps_its_password(tenant: Tenant, operator
     assert await is_ours(tenant, SECRETS, "password")
 
 
+async def test_a_random_password_is_not_renewed_by_going_back(tenant: Tenant, operator: Operator) -> None:
+    """The chart does not look it up, and what was rendered before is lost."""
+    random = SECRET.replace('"from the chart"', "(randAlphaNum 20)")
+    first = await publish(tenant, f"{template('settings')}---{random}")
+    await deploy(tenant, first)
+    await tenant.ready()
+    before = await tenant.read(SECRETS, tenant.namespace, "password")
+    await deploy(tenant, await publish(tenant, template("others"), name="second"))
+    await until_released(tenant, SECRETS, "password")
+    await tenant.ready()
+    await happens(Between.LOST_STORAGE, operator)
+    await deploy(tenant, first)
+    await tenant.until(
+        lambda found: "acceptNewSecrets" in condition(found, "Installed").get("message", ""), what="it is refused"
+    )
+    assert (await tenant.read(SECRETS, tenant.namespace, "password"))["data"] == before["data"]
+    await deploy(tenant, first, config={"acceptNewSecrets": ["password/password"]})
+    await tenant.ready()
+    after = await tenant.read(SECRETS, tenant.namespace, "password")
+    assert after["metadata"]["uid"] == before["metadata"]["uid"]
+    assert after["data"] != before["data"]
+
+
 def claim(namespace: str) -> Document:
     spec = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "none"}
     metadata = {"name": "data", "namespace": namespace}
