@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.resources import SECRETS
 
 _PEM: Final = re.compile(rb"\s*+-----BEGIN (?:CERTIFICATE|(?:[A-Z]{1,10} ){0,3}PRIVATE KEY)-----")
@@ -50,17 +50,44 @@ def changed_values(live: Values, wanted: Values) -> list[ChangedValue]:
     ]
 
 
-def volatile_values(changed: Iterable[ChangedValue], again: Values, *, wanted: bool) -> list[ChangedValue]:
-    """Those that come out differently when they are rendered again.
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Comparison:
+    """What comes out when content is rendered once more, beside an upgrade.
 
-    `again`: what is installed, rendered once more; or, with `wanted`, what is wanted.
+    `before` is the rendering of what is installed that was kept, and `installed` another one of it; both are empty
+    where they cannot be had. `wanted` is another rendering of what is wanted.
     """
-    return [
-        one
-        for one in changed
-        if (value := again.get(one.secret, {}).get(one.key)) is not None
-        and value != (one.wanted if wanted else one.live)
-    ]
+
+    before: Values = field(default_factory=dict, repr=False)
+    installed: Values = field(default_factory=dict, repr=False)
+    wanted: Values = field(default_factory=dict, repr=False)
+
+    def is_generated(self, one: ChangedValue) -> bool:
+        """By what is installed, or by what is wanted: no user has asked for this value.
+
+        The live value stands for a rendering that was not kept. An admission webhook may have replaced it, so what
+        comes out as it is wanted twice is not generated either.
+        """
+        again = _value(self.installed, one)
+        before = _value(self.before, one)
+        if again is not None and again not in {one.live if before is None else before, one.wanted}:
+            return True
+        once_more = _value(self.wanted, one)
+        return once_more is not None and once_more != one.wanted
+
+
+def secrets_of(objects: Iterable[Object], namespace: str) -> Values:
+    """`namespace`: of those that name none."""
+    secrets = [one for one in objects if is_secret(one.head.key)]
+    return {_at_home(one.head.key, namespace): values_of(one.json) for one in secrets}
+
+
+def _at_home(key: ObjectKey, namespace: str) -> ObjectKey:
+    return key if key.namespace else key._replace(namespace=namespace)
+
+
+def _value(values: Values, one: ChangedValue) -> bytes | None:
+    return values.get(one.secret, {}).get(one.key)
 
 
 def is_secret(key: ObjectKey) -> bool:

@@ -38,7 +38,7 @@ from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.rendering import MadeContent, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.second_rendering import SecondRendering
+from rukpak_py.controllers.deployment.second_rendering import RenderedAgain, SecondRendering
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
@@ -99,6 +99,7 @@ class DeploymentParts:
             self.serving_secrets, observe=around.inventory.observe, still_exists=still_exists
         )
         self._render_jobs, self._hook_jobs = Jobs[MadeContent](on_end=queue.add), Jobs[HookEnd | None](on_end=queue.add)
+        self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         releases = ChartReleases(
             client=around.client,
             cluster=around.cluster,
@@ -116,7 +117,7 @@ class DeploymentParts:
         self._second_rendering = SecondRendering(
             around.content,
             KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases),
-            jobs=self._render_jobs,
+            jobs=self._compare_jobs,
             request_content=around.request_content,
         )
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
@@ -160,6 +161,7 @@ class DeploymentParts:
         )
         self.states.attach(
             self._render_jobs.drop,
+            self._compare_jobs.drop,
             self._hook_jobs.drop,
             renderer.ended,
             self._values.ended,
@@ -179,6 +181,7 @@ class DeploymentParts:
     async def close(self) -> None:
         """No job of it goes on."""
         await self._render_jobs.close()
+        await self._compare_jobs.close()
         await self._hook_jobs.close()
 
     def _hook_parts(self, around: DeploymentDependencies) -> tuple[HookStage, GivenUpHooks]:

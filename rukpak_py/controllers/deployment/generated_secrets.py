@@ -1,25 +1,18 @@
-"""Before an upgrade of a chart, or an installation that takes Secrets over: whether it would renew generated passwords.
+"""Before a rendering of a chart is applied that is not the installed one: whether it would renew generated passwords.
 
 Templates without `lookup` make them anew at each rendering. Only Secrets that the plan changes are read; where a value
-would change, what is installed is rendered once more: a value that comes out differently is volatile. It is refused
-until `spec.config.acceptNewSecrets` lists it, or `spec.config` says the value. That works with lost storage, too. Where
-nothing is installed, its values are gone or it did not have the Secret, what is wanted is rendered twice.
+would change, what is installed and what is wanted are rendered once more: a value that comes out differently is
+generated. It is refused until `spec.config.acceptNewSecrets` lists it, or `spec.config` says the value. That holds for
+half an installation, too, whose database may run already, and with lost storage, when other content is wanted or not.
 
-The rendering to compare with is kept nowhere. An upgrade that has passed is not judged again: it may be half done.
+The renderings to compare with are kept nowhere. What has passed is not judged again while it is wanted: it may be half
+done.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
-from rukpak_py.apply.plan import TAKES, Action, Change
-from rukpak_py.apply.secret_values import (
-    ChangedValue,
-    Values,
-    changed_values,
-    is_secret,
-    values_of,
-    volatile_values,
-)
+from rukpak_py.apply.plan import TAKES, Action
+from rukpak_py.apply.secret_values import ChangedValue, changed_values, is_secret, values_of
 from rukpak_py.apply.target import run_bounded
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.planning import Planned
@@ -27,12 +20,12 @@ from rukpak_py.controllers.deployment.second_rendering import SecondRendering
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import GeneratedValues, RenewedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
-from rukpak_py.core.errors import ContentError
-from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.settings import settings_of
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import SECRETS
 
+_CHANGING: Final = frozenset({*TAKES, Action.UPDATE})
 _NAME: Final = "generated secrets"  # among the gates that were passed
 
 
@@ -40,15 +33,20 @@ class GeneratedSecrets:
     def __init__(self, renderings: SecondRendering) -> None:
         self._renderings = renderings
 
-    async def judge(self, attempt: Attempt, active: Attempt | None, planned: Planned) -> Progress | tuple[Fact, ...]:
-        """Before the first write: why it is refused or waits, or what is told about it."""
+    async def judge(
+        self, attempt: Attempt, active: Attempt | None, planned: Planned, *, rendering: str
+    ) -> Progress | tuple[Fact, ...]:
+        """Before the first write: why it is refused or waits, or what is told about it. `rendering`: its digest."""
         passed = attempt.state.passed_gates
-        if not attempt.is_nondeterministic or passed.get(_NAME) == attempt.content:
+        if not attempt.is_nondeterministic:
             return ()
-        changes = _changes(attempt, planned)
-        changed = [one for one in await _changed(changes, planned) if not _is_accepted(one, attempt)]
-        if any(one.action in TAKES for one in changes):
-            active = None
+        if rendering == _installed_rendering(attempt):
+            if attempt.is_wanted:
+                passed.pop(_NAME, None)  # what has passed is not wanted any more
+            return ()
+        if passed.get(_NAME) == attempt.content:
+            return ()
+        changed = [one for one in await _changed(planned) if not _is_accepted(one, attempt)]
         found: Progress | tuple[Fact, ...] = await self._told(attempt, active, changed) if changed else ()
         if not isinstance(found, Progress):
             passed[_NAME] = attempt.content
@@ -57,25 +55,19 @@ class GeneratedSecrets:
     async def _told(
         self, attempt: Attempt, active: Attempt | None, changed: list[ChangedValue]
     ) -> Progress | tuple[Fact, ...]:
-        once_more = active if active is not None and not active.lacks_values else attempt
-        error = ""
-        try:
-            again = await self._renderings.of(once_more, upgrade=attempt)
-            if isinstance(again, Progress):
-                return again
-            values = _rendered(again, once_more.namespace)
-            volatile = volatile_values(changed, values, wanted=once_more is attempt)
-        except ContentError as failed:
-            volatile, error = changed, str(failed)
-        refused = [one for one in volatile if not one.is_certificate]
+        again = await self._renderings.of(attempt, active)
+        if isinstance(again, Progress):
+            return again
+        generated = [one for one in changed if again.error or again.compared.is_generated(one)]
+        refused = [one for one in generated if not one.is_certificate]
         if refused:
-            return Progress(facts=(_refusal(refused, attempt, error),))
-        return (_renewed(volatile),) if volatile else ()
+            return Progress(facts=(_refusal(refused, attempt, again.error),))
+        return (_renewed(generated),) if generated else ()
 
 
-def has_installed(attempt: Attempt) -> bool:
-    """Whether this operator has; what the original had installed is taken over."""
-    return attempt.installed is not None and attempt.installed.entry is not None
+def _installed_rendering(attempt: Attempt) -> str:
+    entry = attempt.installed.entry if attempt.installed is not None else None
+    return entry.rendering_digest if entry is not None else ""
 
 
 def _is_accepted(one: ChangedValue, attempt: Attempt) -> bool:
@@ -83,14 +75,9 @@ def _is_accepted(one: ChangedValue, attempt: Attempt) -> bool:
     return one.entry(attempt.namespace) in accepted or one.entry("") in accepted
 
 
-def _changes(attempt: Attempt, planned: Planned) -> list[Change]:
-    """Of Secrets. What half an installation has left behind is nothing that has been in use."""
-    actions = {*TAKES, Action.UPDATE} if has_installed(attempt) else TAKES
-    return [one for one in planned.plan.changes if one.action in actions and is_secret(one.key)]
-
-
-async def _changed(changes: Sequence[Change], planned: Planned) -> list[ChangedValue]:
-    live: dict[ObjectKey, Mapping[str, bytes]] = {}
+async def _changed(planned: Planned) -> list[ChangedValue]:
+    changes = [one for one in planned.plan.changes if one.action in _CHANGING and is_secret(one.key)]
+    live: dict[ObjectKey, dict[str, bytes]] = {}
 
     async def read(key: ObjectKey) -> None:
         try:
@@ -100,14 +87,6 @@ async def _changed(changes: Sequence[Change], planned: Planned) -> list[ChangedV
 
     await run_bounded(read, [one.key for one in changes])
     return changed_values(live, {one.key: values_of(one.payload.body) for one in changes})
-
-
-def _rendered(objects: Iterable[Object], namespace: str) -> Values:
-    return {_at_home(one.head.key, namespace): values_of(one.json) for one in objects if is_secret(one.head.key)}
-
-
-def _at_home(key: ObjectKey, namespace: str) -> ObjectKey:
-    return key if key.namespace else key._replace(namespace=namespace)
 
 
 def _refusal(refused: list[ChangedValue], attempt: Attempt, error: str) -> Fact:

@@ -36,7 +36,7 @@ from rukpak_py.controllers.deployment.facts import (
     with_failed_request,
 )
 from rukpak_py.controllers.deployment.gates import Gates
-from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets, has_installed
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
@@ -158,8 +158,7 @@ class ContentReconciler:
         refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
-        is_other = candidate.is_upgrade or not has_installed(attempt)
-        told = await self._generated.judge(attempt, active, planned) if is_other else ()
+        told = await self._generated.judge(attempt, active, planned, rendering=rendered.digest)
         if isinstance(told, Progress):
             return told
         before = await self._hooks_before(attempt, rendered, planned)

@@ -16,6 +16,7 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.integration.scenarios.stage import EVENTS
 from tests.manifests import Document
+from tests.unit.charts import config_map as config_map_template
 from tests.waiting import eventually
 
 SETTINGS = """
@@ -186,3 +187,71 @@ async def test_a_password_that_is_taken_over_stays_until_it_is_listed(tenant: Te
     await deploy(tenant, items, adopt="IfUnowned", config=config(["login/password"]))
     await tenant.ready()
     assert await password(tenant) != "of-the-database"
+
+
+async def test_the_same_content_from_another_bundle_renews_nothing_either(tenant: Tenant, operator: Operator) -> None:
+    """What a lost rendering is mended with: any change of the template. It is rendered anew, and is no upgrade."""
+    items = await publish(tenant, RANDOM)
+    await deploy(tenant, items)
+    await tenant.ready()
+    made = await password(tenant)
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    edit = b'{"data":{"value":"edited"}}'
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", edit, field_manager="somebody")
+    await operator.start()
+    found = (await tenant.deployment())["spec"]["template"]
+    template = {**found, "metadata": {"labels": {"changed": "yes"}}}
+    await deploy(tenant, items, template=template)
+    text = REFUSED.format(namespace=tenant.namespace)
+    await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is refused")
+    assert await password(tenant) == made
+    await deploy(tenant, items, template=template, config={"acceptNewSecrets": ["login/password"]})
+    await tenant.ready()
+    assert await password(tenant) != made
+
+
+async def test_content_that_is_gone_holds_no_upgrade(tenant: Tenant, operator: Operator) -> None:
+    """With lost storage the installed content cannot be rendered; what is wanted is compared with itself."""
+    items = await publish(tenant, RANDOM)
+    await deploy(tenant, items)
+    await tenant.ready()
+    made = await password(tenant)
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    for item in items:
+        await tenant.admin.delete(CONFIG_MAPS, tenant.system, item["configMap"]["name"])
+    await operator.start()
+    newer = await publish(tenant, RANDOM.replace('"one"', '"newer"'), name="newer")
+    await deploy(tenant, newer)
+    await refused(tenant, PASTE)
+    assert await password(tenant) == made
+    await deploy(tenant, newer, config=config(["login/password"]))
+    await upgraded(tenant, 2)
+    assert await value(tenant) == "newer"
+
+
+async def test_half_an_upgrade_renews_no_password_that_it_has_made(tenant: Tenant, operator: Operator) -> None:
+    """The Secret is new in it, and its database may run; then the storage is lost."""
+    await deploy(tenant, await publish(tenant, SETTINGS))
+    await tenant.ready()
+    failing = config_map_template("after", **{"helm.sh/hook": "post-upgrade", "helm.sh/hook-delete-policy": "x"})
+    body = orjson.dumps({"metadata": {"name": "after"}})
+    await tenant.admin.create(CONFIG_MAPS, tenant.namespace, body, field_manager="somebody")  # the hook cannot be made
+    await deploy(tenant, await publish(tenant, f"{RANDOM}---\n{failing}", name="half"))
+
+    async def is_made() -> bool:
+        return bool(await found_secret(tenant))
+
+    await eventually(is_made, what="the Secret of half an upgrade is there")
+    made = await password(tenant)
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await operator.start()
+    text = REFUSED.format(namespace=tenant.namespace)
+    await tenant.until(lambda seen: text in condition(seen, "Installed").get("message", ""), what="it is refused")
+    assert await password(tenant) == made
+
+
+async def found_secret(tenant: Tenant) -> list[Document]:
+    return [one for one in await listed(tenant.admin, SECRETS, tenant.namespace) if one["metadata"]["name"] == "login"]

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.secret_values import ChangedValue, changed_values, values_of, volatile_values
+from rukpak_py.apply.secret_values import ChangedValue, Comparison, changed_values, values_of
 from rukpak_py.core.objects import ObjectKey
 
 LOGIN = ObjectKey("", "Secret", "shop", "login")
@@ -24,22 +24,30 @@ def test_only_values_that_are_there_and_become_others_have_changed() -> None:
     assert changed_values(live, wanted) == [changed(b"3", b"6")]
 
 
+def of(value: bytes | None) -> dict[ObjectKey, dict[str, bytes]]:
+    return {LOGIN: {"k": value}} if value is not None else {}
+
+
 @pytest.mark.parametrize(
-    ("again", "installed", "wanted"),
+    ("before", "installed", "wanted", "is_generated"),
     [
-        (b"old", False, True),
-        (b"new", True, False),
-        (b"neither", True, True),
-        (None, False, False),  # what the rendering lacks is not known to be random
+        (b"old", b"old", b"new", False),  # a value that the user or the chart has changed
+        (b"old", b"other", b"new", True),  # what is installed is random
+        (None, b"other", b"new", True),  # and its rendering is lost
+        (None, b"old", b"new", False),
+        (b"vault:1", b"vault:1", b"new", False),  # an admission webhook has replaced the live value
+        (None, b"new", b"new", False),
+        (b"old", b"old", b"other", True),  # what is wanted is random
+        (None, None, b"new", False),  # what is installed does not have it
+        (None, None, b"other", True),
+        (None, None, None, False),
     ],
 )
-def test_a_value_is_volatile_when_the_same_rendering_gives_another(
-    again: bytes | None, *, installed: bool, wanted: bool
+def test_a_value_is_generated_when_the_same_content_gives_another(
+    before: bytes | None, installed: bytes | None, wanted: bytes | None, *, is_generated: bool
 ) -> None:
-    """`again` is of what is installed, or of what is wanted."""
-    one, values = changed(b"old", b"new"), {LOGIN: {"k": again} if again is not None else {}}
-    assert volatile_values([one], values, wanted=False) == ([one] if installed else [])
-    assert volatile_values([one], values, wanted=True) == ([one] if wanted else [])
+    compared = Comparison(before=of(before), installed=of(installed), wanted=of(wanted))
+    assert compared.is_generated(changed(b"old", b"new")) is is_generated
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 import base64
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,15 +10,16 @@ import orjson
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.apply.plan import Action
+from rukpak_py.apply.secret_values import Comparison
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
+from rukpak_py.controllers.deployment.second_rendering import RenderedAgain
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress
-from rukpak_py.core.errors import ContentError
-from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import NotFoundError
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.fakes import NOW, refusal
@@ -38,8 +39,9 @@ class Bench:
 
     def __init__(self, live: Mapping[str, bytes] | None, wanted: Mapping[str, bytes]) -> None:
         self.live = live
-        self.again: Mapping[str, bytes] | Progress | ContentError = {}
-        self.rendered: list[Attempt] = []
+        self.again: Mapping[str, bytes] | Progress = {}
+        self.error = ""
+        self.rendered: list[Attempt | None] = []
         self.read: list[ObjectKey] = []
         self.stage = GeneratedSecrets(cast("Any", self))
         key = ObjectKey("", "Secret", "ns", "s")
@@ -55,19 +57,22 @@ class Bench:
             raise refusal(NotFoundError)
         return orjson.dumps(secret(self.live, namespace))
 
-    async def of(self, one: Attempt, **_upgrade: Attempt) -> Sequence[Object] | Progress:
-        self.rendered.append(one)
-        if isinstance(self.again, ContentError):
-            raise self.again
-        return self.again if isinstance(self.again, Progress) else [Object.from_manifest(secret(self.again))]
+    async def of(self, wanted: Attempt, installed: Attempt | None) -> RenderedAgain | Progress:
+        self.rendered += [wanted, installed]
+        if isinstance(self.again, Progress):
+            return self.again
+        compared = Comparison(installed={ObjectKey("", "Secret", "ns", "s"): self.again})
+        return RenderedAgain(compared=compared, error=self.error)
 
-    async def judge(self, wanted: Attempt, active: Attempt | None) -> Progress | tuple[Fact, ...]:
-        return await self.stage.judge(wanted, active, cast("Any", self.planned))
+    async def judge(
+        self, wanted: Attempt, active: Attempt | None, *, rendering: str = "wanted"
+    ) -> Progress | tuple[Fact, ...]:
+        return await self.stage.judge(wanted, active, cast("Any", self.planned), rendering=rendering)
 
 
 def chart(*, is_installed: bool = True, **config: Any) -> Attempt:
     bundle = unpacked("b")
-    entry = Installation(bundle="b", digest="d", time=NOW)
+    entry = Installation(bundle="b", digest="d", time=NOW, rendering_digest="installed")
     status = BundleDeploymentStatus(active_bundle="b", history=(entry,)) if is_installed else BundleDeploymentStatus()
     return attempt(
         of=deployment(provisioner=HELM_CLASS, config=config, status=status),
@@ -83,16 +88,16 @@ def text_of(found: Progress | tuple[Fact, ...], cause: Cause) -> str:
 
 
 async def test_a_password_that_comes_out_differently_refuses_the_upgrade_until_it_is_listed() -> None:
-    bench, active = Bench({"k": b"old"}, {"k": b"new"}), chart()
+    bench, wanted, active = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1"), chart()
     bench.again = {"k": b"another"}
-    assert text_of(await bench.judge(chart(a="1"), active), Cause.GENERATED_VALUES) == (
+    assert text_of(await bench.judge(wanted, active), Cause.GENERATED_VALUES) == (
         "generated values would be replaced: Secret ns/s, key k; to keep them, set them in "
         "spec.config.values or spec.config.valuesFrom; to accept new ones, set spec.config.acceptNewSecrets: [s/k]"
     )
-    assert bench.rendered == [active]
+    assert bench.rendered == [wanted, active]
     for entry in ("s/k", "ns/s/k"):
         assert await bench.judge(chart(a="1", acceptNewSecrets=[entry]), active) == ()
-    assert len(bench.rendered) == 1, "nothing is rendered for what is listed"
+    assert len(bench.rendered) == 2, "nothing is rendered for what is listed"
 
 
 @pytest.mark.parametrize(
@@ -118,7 +123,7 @@ async def test_what_has_passed_is_not_judged_again() -> None:
     bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
     bench.again = {"k": b"old"}
     assert [await bench.judge(wanted, chart()) for _ in range(2)] == [(), ()]
-    assert (len(bench.read), len(bench.rendered)) == (1, 1)
+    assert (len(bench.read), len(bench.rendered)) == (1, 2)
 
 
 async def test_it_waits_for_the_rendering() -> None:
@@ -139,43 +144,44 @@ async def test_certificates_are_told_and_pass() -> None:
 
 async def test_what_cannot_be_rendered_again_counts_as_generated() -> None:
     bench = Bench({"k": b"old"}, {"k": b"new"})
-    bench.again = ContentError("no such value")
+    bench.error = "no such value"
     found = text_of(await bench.judge(chart(a="1"), chart()), Cause.GENERATED_VALUES)
     assert found.startswith("values that may be generated would be replaced: Secret ns/s, key k; ")
     assert found.endswith("[s/k] (what is installed cannot be rendered to compare: no such value)")
 
 
-async def test_where_former_values_are_gone_what_is_wanted_is_rendered_twice() -> None:
-    wanted = chart(a="1")
-    lacking = chart()
-    recorded = (RecordedValues(kind="Secret", name="s", key="k", digest="d"),)
-    lacking = dataclasses.replace(lacking, options=replace(lacking.options, values_from=recorded))
-    for active in (lacking, None):
-        bench = Bench({"k": b"old"}, {"k": b"new"})
-        bench.again = {"k": b"another"}
-        assert "key k" in text_of(await bench.judge(wanted, active), Cause.GENERATED_VALUES)
-        assert bench.rendered == [wanted]
-        bench.again = {"k": b"new"}
-        assert await bench.judge(chart(a="1"), active) == ()
-
-
-@pytest.mark.parametrize(("active", "is_installed"), [(None, False), (chart(), True)])
-@pytest.mark.parametrize("action", [Action.TAKE, Action.TAKE_BACK])
-async def test_what_is_taken_over_is_judged_by_what_is_wanted(
-    action: Action, active: Attempt | None, *, is_installed: bool
-) -> None:
-    """What is installed, if anything is, may not have it."""
-    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1", is_installed=is_installed)
+@pytest.mark.parametrize("action", [Action.TAKE, Action.TAKE_BACK, Action.UPDATE])
+async def test_the_first_installation_is_judged_too(action: Action) -> None:
+    """Of what is taken over, and of what half an installation has left: its database may run already."""
+    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1", is_installed=False)
     bench.changes[0].action = action
     bench.again = {"k": b"another"}
-    assert "key k" in text_of(await bench.judge(wanted, active), Cause.GENERATED_VALUES)
-    assert bench.rendered == [wanted]
+    assert "key k" in text_of(await bench.judge(wanted, None), Cause.GENERATED_VALUES)
+    assert bench.rendered == [wanted, None]
 
 
-async def test_half_an_installation_may_be_replaced() -> None:
-    bench = Bench({"k": b"old"}, {"k": b"new"})
-    assert await bench.judge(chart(a="1", is_installed=False), None) == ()
+async def test_what_is_installed_is_put_back_unjudged() -> None:
+    bench = Bench({"k": b"drifted"}, {"k": b"old"})
+    assert await bench.judge(chart(), chart(), rendering="installed") == ()
     assert bench.read == []
+
+
+async def test_another_rendering_of_what_is_installed_is_judged() -> None:
+    """A template with another label has the same content: with lost storage it is rendered anew."""
+    bench, active = Bench({"k": b"old"}, {"k": b"new"}), chart()
+    bench.again = {"k": b"another"}
+    assert "key k" in text_of(await bench.judge(chart(), active, rendering="another"), Cause.GENERATED_VALUES)
+
+
+async def test_what_has_passed_once_is_judged_again_after_something_else_was_wanted() -> None:
+    """It may be rendered anew by then."""
+    bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
+    bench.again = {"k": b"old"}
+    assert await bench.judge(wanted, chart()) == ()
+    back = dataclasses.replace(chart(), state=wanted.state, is_wanted=True)
+    assert await bench.judge(back, back, rendering="installed") == ()
+    bench.again = {"k": b"another"}
+    assert "key k" in text_of(await bench.judge(wanted, chart()), Cause.GENERATED_VALUES)
 
 
 async def test_five_values_are_named_and_all_are_listed() -> None:

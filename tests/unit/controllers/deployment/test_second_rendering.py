@@ -5,15 +5,23 @@ import pytest
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
-from rukpak_py.controllers.deployment.rendering import MadeContent
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING
-from rukpak_py.controllers.deployment.second_rendering import SecondRendering
+from rukpak_py.controllers.deployment.second_rendering import RenderedAgain, SecondRendering
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
 from rukpak_py.core.errors import ContentError, UnavailableError
-from tests.unit.controllers.deployment.test_kept_renderings import Bench, chart, entry, made
+from tests.unit.controllers.deployment.test_kept_renderings import (
+    Bench,
+    chart,
+    chart_with_values,
+    entry,
+    made,
+    values,
+)
 from tests.waiting import until
+
+WANTED = chart(config={"values": "a: 1"})
 
 
 class SecondBench(Bench):
@@ -22,51 +30,65 @@ class SecondBench(Bench):
         self.content.secret = True
         self.requested = list[Bundle]()
         kept = KeptRenderings(self.content, self.renderings, self.keys, releases=self.releases)
-        jobs = Jobs[MadeContent](on_end=self.ended.append)
+        jobs = Jobs[RenderedAgain](on_end=self.ended.append)
         self.second = SecondRendering(self.content, kept, jobs=jobs, request_content=self.requested.append)
 
-    async def again(self, active: Attempt, wanted: Attempt) -> str | Progress:
+    async def again(self, wanted: Attempt, installed: Attempt | None) -> RenderedAgain | Progress:
         """As the reconcile that the end of the job brings comes to it."""
         before = len(self.ended)
-        assert await self.second.of(active, upgrade=wanted) is RENDERING_RUNNING
-        assert await self.second.of(active, upgrade=wanted) is RENDERING_RUNNING
+        for _ in range(2):
+            assert await self.second.of(wanted, installed) is RENDERING_RUNNING
         await until(lambda: len(self.ended) > before)
-        found = await self.second.of(active, upgrade=wanted)
-        if isinstance(found, Progress):
-            return found
-        assert [one.head.gvk.kind for one in found] == ["Secret"]
-        return f"rendering {self.content.renders}"
+        return await self.second.of(wanted, installed)
 
 
-async def test_it_is_made_anew_each_time_and_kept_nowhere() -> None:
-    bench, active, wanted = SecondBench(), chart(entry(of=made(7))), chart(config={"values": "a: 1"})
-    assert [await bench.again(active, wanted) for _ in range(2)] == ["rendering 1", "rendering 2"]
+async def test_both_are_rendered_anew_each_time_and_kept_nowhere() -> None:
+    bench, installed = SecondBench(), chart(entry(of=made(7)))
+    for renders in (2, 4):
+        found = await bench.again(WANTED, installed)
+        assert isinstance(found, RenderedAgain)
+        assert [len(one) for one in (found.compared.wanted, found.compared.installed)] == [1, 1]
+        assert (found.compared.before, bench.content.renders) == ({}, renders)
     assert bench.renderings.stored == {}
-    assert not bench.renderer.is_lost(active)
+    assert not bench.renderer.is_lost(installed)
 
 
-async def test_one_for_another_upgrade_is_another_one() -> None:
-    bench, active = SecondBench(), chart()
-    assert await bench.again(active, chart(config={"values": "a: 1"})) == "rendering 1"
-    assert await bench.again(active, chart(config={"values": "a: 2"})) == "rendering 2"
+async def test_what_was_kept_of_the_installed_content_is_compared_with() -> None:
+    bench, installed = SecondBench(), chart()
+    await bench.rendered(installed)
+    found = await bench.again(WANTED, installed)
+    assert isinstance(found, RenderedAgain)
+    assert len(found.compared.before) == 1
 
 
-async def test_content_that_is_wrong_is_raised_and_what_is_away_is_told() -> None:
-    bench, active, wanted = SecondBench(), chart(), chart(config={"values": "a: 1"})
+@pytest.mark.parametrize("is_stored", [True, False])
+async def test_without_installed_content_or_its_values_what_is_wanted_alone_is_rendered(*, is_stored: bool) -> None:
+    """It may be gone where it came from, which is often the reason for the upgrade."""
+    bench = SecondBench()
+    lacking = chart_with_values(entry(values_from=values()), is_there=False) if is_stored else None
+    found = await bench.again(WANTED, lacking)
+    assert isinstance(found, RenderedAgain)
+    assert (found.compared.installed, bench.content.renders) == ({}, 1)
+    assert bench.requested == []
+
+
+async def test_content_that_is_wrong_and_what_is_away_is_told() -> None:
+    bench, installed = SecondBench(), chart()
     bench.content.error = ContentError("no value")
-    with pytest.raises(ContentError, match="no value"):
-        await bench.again(active, wanted)
+    found = await bench.again(WANTED, installed)
+    assert isinstance(found, RenderedAgain)
+    assert found.error == "no value"
     bench.content.error = UnavailableError("no helm")
-    found = await bench.again(active, wanted)
-    assert isinstance(found, Progress)
-    assert [fact.cause for fact in found.facts] == [Cause.RENDERING_UNAVAILABLE]
+    away = await bench.again(WANTED, installed)
+    assert isinstance(away, Progress)
+    assert [fact.cause for fact in away.facts] == [Cause.RENDERING_UNAVAILABLE]
 
 
-async def test_content_that_is_not_stored_or_not_recorded_is_fetched_first() -> None:
-    bench, active, wanted = SecondBench(), chart(), chart(config={"values": "a: 1"})
-    bench.content.foreign.add(active.bundle.status.digest)
-    assert await bench.second.of(active, upgrade=wanted) is REFETCHING_CONTENT
+async def test_wanted_content_that_is_not_stored_or_not_recorded_is_fetched_first() -> None:
+    bench = SecondBench()
+    bench.content.foreign.add(WANTED.bundle.status.digest)
+    assert await bench.second.of(WANTED, None) is REFETCHING_CONTENT
     bench.content.foreign.clear()
     bench.content.stored.clear()
-    assert await bench.second.of(active, upgrade=wanted) is REFETCHING_CONTENT
-    assert bench.requested == [active.bundle] * 2
+    assert await bench.second.of(WANTED, None) is REFETCHING_CONTENT
+    assert bench.requested == [WANTED.bundle] * 2
