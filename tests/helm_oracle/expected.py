@@ -81,6 +81,15 @@ EXPECTED = (
         when_storage_is_lost=True,
         why="the former rendering has a checksum of random keys that are not those of the Secret; a new one has theirs",
     ),
+    Expected(
+        chart="listed-objects",
+        steps=frozenset({Step.BACK}),
+        kinds=frozenset({Differs.FIELD}),
+        object="ConfigMap seen",
+        path=("data",),
+        when_storage_is_lost=True,
+        why="the former rendering is lost, and a new one lists what is there now",
+    ),
 )
 
 
