@@ -90,6 +90,18 @@ EXPECTED = (
         when_storage_is_lost=True,
         why="the former rendering is lost, and a new one lists what is there now",
     ),
+    *(
+        Expected(
+            chart="release-facts",
+            steps=frozenset({Step.BACK}),
+            kinds=frozenset({Differs.FIELD}),
+            object="ConfigMap facts",
+            path=("data", fact),
+            when_storage_is_lost=True,
+            why="the former rendering is lost, and a new one is made as an upgrade",
+        )
+        for fact in ("install", "upgrade")
+    ),
 )
 
 
