@@ -24,9 +24,15 @@ def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) ->
 
 
 def recall_from_content(
-    active: Attempt, wanted: Collection[ObjectKey], owned: Mapping[ObjectKey, ObservedObject]
+    active: Attempt, wanted: Collection[ObjectKey], owned: Mapping[ObjectKey, ObservedObject], *, is_wanted: bool
 ) -> bool:
-    """The same where more is there than was applied: what left the content and was not pruned yet."""
+    """The same where more is there than was applied: what left the content and was not pruned yet.
+
+    While other content is wanted (`is_wanted` False), it may be of half an upgrade: nothing is known then.
+    """
+    kept = active.installed.kept if active.installed is not None else ()
+    if not is_wanted and not without_kept(owned, kept).keys() <= set(wanted):
+        return False
     return _trust_if_proven(active, [live for key, live in owned.items() if key in wanted])
 
 

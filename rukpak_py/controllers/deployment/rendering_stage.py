@@ -92,7 +92,8 @@ class RenderingStage:
                     is_missing = True
                 if isinstance(rendered, Rendered):
                     state.former.add(rendered.keys)
-                    if before is active and not recall_from_content(before, rendered.keys, owned):
+                    is_wanted = before.content == attempt.content
+                    if before is active and not recall_from_content(before, rendered.keys, owned, is_wanted=is_wanted):
                         recall_untouched(before, rendered.desired, owned)
         state.former.is_complete = not is_missing
         return None

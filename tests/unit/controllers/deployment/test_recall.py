@@ -89,15 +89,22 @@ def test_the_first_list_proves_that_nothing_drifted(
 def test_what_left_and_was_not_pruned_yet_is_told_apart_by_the_content() -> None:
     active, shown = installed("a"), ours("a", "left")
     assert not recall(active, shown)
-    assert recall_from_content(active, {key("a"), key("other")}, shown)
+    assert recall_from_content(active, {key("a"), key("other")}, shown, is_wanted=True)
     assert set(active.state.applied.fields) == {key("a")}
-    assert not recall_from_content(installed("a"), {key("a")}, changed("a") | ours("left"))
+    assert not recall_from_content(installed("a"), {key("a")}, changed("a") | ours("left"), is_wanted=True)
+
+
+def test_what_is_there_beside_the_installed_content_may_be_half_an_upgrade() -> None:
+    active = installed("a")
+    assert not recall_from_content(active, {key("a")}, ours("a", "new"), is_wanted=False)
+    assert not active.is_untouched
+    assert recall_from_content(active, {key("a")}, ours("a"), is_wanted=False)
 
 
 def test_what_is_allowed_to_go_meanwhile_is_told_apart_by_the_content() -> None:
     active = installed("a", kept=(ENTRY,))
     shown = ours("a") | ours("k", annotations={PRUNE_ANNOTATION: "true"})
-    assert recall_from_content(active, {key("a")}, shown)
+    assert recall_from_content(active, {key("a")}, shown, is_wanted=True)
 
 
 # With what was rendered
