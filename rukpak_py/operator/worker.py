@@ -41,7 +41,7 @@ class CallOutcome(Enum):
 
 
 _Streams = tuple[BinaryIO, BinaryIO]
-_streams: list[_Streams] = []  # of this process, while it serves
+_streams: list[_Streams] = []  # of this process, while a call of it runs
 
 
 class CallAnswer(NamedTuple):
@@ -57,14 +57,18 @@ def main() -> None:
     with suppress(BrokenPipeError), os.fdopen(0, "rb") as requests, os.fdopen(os.dup(1), "wb") as answers:
         os.dup2(2, 1)  # what a library prints is no answer
         _send(answers, _framed(CallAnswer(CallOutcome.READY)))
-        _streams.append((requests, answers))
         while _serve(requests, answers, int(seconds) + GRACE_SECONDS, processor_seconds):
             pass
 
 
 def ask(question: object) -> Any:
-    """What the operator answers a call that runs here. One question at a time, whichever thread asks."""
+    """What the operator answers a call that runs here. One question at a time, whichever thread asks.
+
+    A thread that a call has left behind gets an error: the next call may be for another deployment.
+    """
     with _ASKING:
+        if not _streams:
+            raise RuntimeError("the call that asks has ended")
         requests, answers = _streams[0]
         _send(answers, _framed(CallAnswer(CallOutcome.ASKS, question)))
         return pickle.load(requests)  # noqa: S301 - from the operator
@@ -81,7 +85,10 @@ def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_second
     else:
         signal.alarm(seconds)
         signal.setitimer(signal.ITIMER_PROF, processor_seconds)
+        _streams.append((requests, answers))
         answer = _answer(call, args, kwargs)
+        with _ASKING:
+            _streams.clear()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     _send(answers, answer or _framed(CallAnswer(CallOutcome.OUT_OF_MEMORY)))

@@ -8,7 +8,9 @@ told of, when the new ones are there. So do those that templates have looked up 
 is not known. Values of ConfigMaps are no secret, and neither is what the BundleDeployment itself says.
 """
 
+from collections import deque
 from collections.abc import Callable, Iterable
+from itertools import chain
 from typing import TypeAlias
 
 from msgspec import to_builtins
@@ -19,6 +21,7 @@ from rukpak_py.core.masking import Mask
 from rukpak_py.formats.helm.request import ValuesDocument, leaves_of, secret_values
 
 Hide: TypeAlias = Callable[[str, str], str]  # of the deployment with this uid, in this text
+RENDERINGS = 8  # whose lookups are remembered: of what is wanted, what is installed, and edits in between
 _Documents: TypeAlias = tuple[ValuesDocument, ...]
 
 
@@ -26,7 +29,7 @@ class SecretMask:
     def __init__(self) -> None:
         self._latest: _Documents = ()
         self._former: _Documents = ()
-        self._looked_up: _Documents = ()
+        self._looked_up: deque[_Documents] = deque(maxlen=RENDERINGS)
         self._generation: int | None = None
         self._mask: Mask | None = None
 
@@ -40,16 +43,16 @@ class SecretMask:
         self._make(deployment)
 
     def learn_looked_up(self, deployment: BundleDeployment, documents: Iterable[ValuesDocument]) -> None:
-        """A rendering saw these, whatever came of it; of one that saw none those before it count."""
+        """A rendering saw these, whatever came of it. Texts of the renderings before it may be shown still."""
         found = tuple(documents)
-        if found and found != self._looked_up:
-            self._looked_up = found
+        if found and found not in self._looked_up:
+            self._looked_up.append(found)
             self._make(deployment)
 
     def _make(self, deployment: BundleDeployment) -> None:
         self._generation = deployment.metadata.generation
         public = [deployment.metadata.name, *map(str, leaves_of(to_builtins(deployment.spec)))]
-        self._mask = Mask(secret_values((*self._latest, *self._former, *self._looked_up)), public)
+        self._mask = Mask(secret_values((*self._latest, *self._former, *chain(*self._looked_up))), public)
 
     def hide(self, text: str) -> str:
         return self._mask.hide(text) if self._mask is not None else text

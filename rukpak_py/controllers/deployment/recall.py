@@ -28,12 +28,13 @@ def recall_from_content(
 ) -> bool:
     """The same where more is there than was applied: what left the content and was not pruned yet.
 
-    While other content is wanted (`is_wanted` False), it may be of half an upgrade: nothing is known then.
+    While other content is wanted (`is_wanted` False), it may be of half an upgrade, and is not pruned as drift then.
     """
+    is_proven = _trust_if_proven(active, [live for key, live in owned.items() if key in wanted])
     kept = active.installed.kept if active.installed is not None else ()
-    if not is_wanted and not without_kept(owned, kept).keys() <= set(wanted):
-        return False
-    return _trust_if_proven(active, [live for key, live in owned.items() if key in wanted])
+    if is_proven and not is_wanted and not without_kept(owned, kept).keys() <= set(wanted):
+        active.state.content = active.state.untouched = None
+    return is_proven
 
 
 def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping[ObjectKey, ObservedObject]) -> None:

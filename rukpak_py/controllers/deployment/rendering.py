@@ -27,16 +27,16 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
+from rukpak_py.controllers.deployment.installed_rendering import installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering_failures import Loss
 from rukpak_py.controllers.deployment.state import ContentFacts
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
-from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions, Requirement
+from rukpak_py.formats.format import ChartRenderer, OlmIdentity, RenderedContent, RenderOptions, Requirement
 from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
@@ -126,8 +126,7 @@ class Renderer:
             served = made.served
             content = made.content()
             if differs(attempt, content.digest):
-                attempt.state.failures.lost.add(_loss_of(attempt))
-                return NotRendered.LOST
+                return _lose(attempt)
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
                 content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
@@ -140,8 +139,7 @@ class Renderer:
 
     def is_lost(self, attempt: Attempt) -> bool:
         """What was installed was rendered again, and differs; or cannot be rendered again."""
-        lost = attempt.state.failures.lost
-        return bool(lost) and _loss_of(attempt) in lost
+        return attempt.state.failures.is_lost(_loss_of(attempt))
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
         """End the renderings of content that is not wanted any more. None: the wanted content is not known."""
@@ -155,15 +153,19 @@ class Renderer:
     async def _made(self, attempt: Attempt) -> "MadeContent | NotRendered":
         finished = self._jobs.take(attempt.content.job)
         if finished is not None:
-            return finished.result()
+            try:
+                return finished.result()
+            except (AccessError, UnavailableError) as error:
+                if attempt.is_nondeterministic:
+                    attempt.state.failures.add_error(attempt.content, error, self._served(attempt))
+                raise
         if self._jobs.is_running(attempt.content.job):
             return NotRendered.RUNNING
         stored = await self._renderings.load(attempt) if attempt.is_nondeterministic else None
         if stored is not None:
             return MadeContent(stored, self._served(attempt))
         if attempt.lacks_values:
-            attempt.state.failures.lost.add(_loss_of(attempt))
-            return NotRendered.LOST
+            return _lose(attempt)
         tree = await self._content.load(attempt.bundle.status.digest)
         if tree is None:
             return NotRendered.CONTENT_MISSING
@@ -291,6 +293,17 @@ def is_recorded(attempt: Attempt, content: Content) -> bool:
     """Whether this is the content of the Bundle, whatever its status says."""
     bundle, deployment = attempt.bundle, attempt.deployment
     return content.is_content_of(bundle.status.digest, bundle=bundle.metadata.uid, deployment=deployment.metadata.uid)
+
+
+def _lose(attempt: Attempt) -> NotRendered:
+    attempt.state.failures.lose(_loss_of(attempt), sees_cluster=sees_cluster(attempt))
+    return NotRendered.LOST
+
+
+def sees_cluster(attempt: Attempt) -> bool:
+    """Whether what is installed was rendered so."""
+    entry = installed_entry(attempt)
+    return entry is not None and entry.renderer == ChartRenderer.CLUSTER
 
 
 def _loss_of(attempt: Attempt) -> Loss:

@@ -10,7 +10,8 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
-from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
+from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer, sees_cluster
+from rukpak_py.controllers.deployment.rendering_failures import LOST_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST
 from rukpak_py.controllers.result.errors import RENDERING_ERRORS
@@ -55,7 +56,8 @@ class RenderingStage:
             case NotRendered.RUNNING:
                 return RENDERING_RUNNING
             case NotRendered.LOST:
-                return _LOST
+                again = (look_again(LOST_SECONDS),) if sees_cluster(attempt) else ()
+                return _LOST + Progress(facts=again)
             case Rendered():
                 return rendered
 

@@ -3,9 +3,10 @@
 import asyncio
 import os
 import signal
+import threading
 import time
 from collections.abc import AsyncIterator, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 
@@ -344,6 +345,34 @@ async def test_a_call_that_may_not_ask_costs_its_process_alone() -> None:
         with pytest.raises(ContentError, match="asked for what it has no use for"):
             await processes.run(asking, "a")
         assert await processes.run(identity) != os.getpid()
+
+
+def leave_a_thread() -> bool:
+    """It asks as long as it is answered."""
+
+    def go_on() -> None:
+        with suppress(RuntimeError):
+            while True:
+                worker.ask("left behind")
+
+    threading.Thread(target=go_on, daemon=True).start()
+    return True
+
+
+async def test_a_thread_that_a_call_left_behind_asks_no_other_operator() -> None:
+    asked = list[str]()
+
+    def replying(name: str) -> worker_process.Reply:
+        async def reply(_question: object) -> object:
+            asked.append(name)
+            return ""
+
+        return reply
+
+    async with working() as processes:
+        assert await processes.run_answering(replying("first"), leave_a_thread)
+        assert await processes.run_answering(replying("second"), asking, "a", "b") == ["", ""]
+        assert asked.count("second") == 2
 
 
 async def test_a_question_that_is_not_answered_in_time_ends_the_call() -> None:

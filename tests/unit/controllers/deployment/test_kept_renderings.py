@@ -2,6 +2,7 @@
 
 import dataclasses
 from dataclasses import dataclass, field
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -19,12 +20,13 @@ from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.api.source import HttpSource, Source
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.deployment import rendering_failures
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
-from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
@@ -34,7 +36,7 @@ from rukpak_py.formats.stored_rendering import lines_of, read_lines, rendering
 from rukpak_py.sources.image.charts import CHART
 from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, VIEW, FakeCluster, attempt, releases
-from tests.unit.controllers.fakes import NOW, FakeContent, FakeDigestKeys, FakeRenderings, tree
+from tests.unit.controllers.fakes import NOW, Clock, FakeContent, FakeDigestKeys, FakeRenderings, tree
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, spec, unpacked
 from tests.waiting import until
 
@@ -401,3 +403,33 @@ async def test_templates_hear_the_same_when_they_are_rendered_again(
 def test_options_of_the_spec_are_those_that_are_recorded() -> None:
     one: BundleDeployment = chart(config={"values": "a: 1"}).deployment
     assert recorded(options_of(one.spec)) == entry(config={"values": "a: 1"}).options
+
+
+# What is not rendered again at once
+
+
+@pytest.mark.parametrize(("renderer", "comes_back"), [("Cluster", True), ("", False)])
+async def test_a_loss_is_judged_again_where_what_was_looked_up_may_come_back(
+    renderer: str, monkeypatch: pytest.MonkeyPatch, *, comes_back: bool
+) -> None:
+    bench = Bench()
+    one = chart(replace(entry(of=made(2)), renderer=renderer))
+    assert await bench.rendered(one) is NotRendered.LOST  # the first rendering is another one
+    assert await bench.rendered(one) is NotRendered.LOST
+    assert bench.content.renders == 1
+    clock = Clock(monotonic() + rendering_failures.LOST_SECONDS)
+    monkeypatch.setattr(rendering_failures, "monotonic", clock)
+    assert isinstance(await bench.rendered(one), Rendered) is comes_back
+
+
+async def test_what_lacked_an_answer_is_not_rendered_again_by_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    bench, one = Bench(), chart()
+    bench.content.error = UnavailableError("no answer")
+    for _ in range(3):
+        with pytest.raises(UnavailableError, match="no answer"):
+            await bench.rendered(one)
+    assert bench.content.renders == 1
+    bench.content.error = None
+    clock = Clock(monotonic() + rendering_failures.PAUSE_SECONDS)
+    monkeypatch.setattr(rendering_failures, "monotonic", clock)
+    assert isinstance(await bench.rendered(one), Rendered)

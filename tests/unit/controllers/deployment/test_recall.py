@@ -96,9 +96,10 @@ def test_what_left_and_was_not_pruned_yet_is_told_apart_by_the_content() -> None
 
 def test_what_is_there_beside_the_installed_content_may_be_half_an_upgrade() -> None:
     active = installed("a")
-    assert not recall_from_content(active, {key("a")}, ours("a", "new"), is_wanted=False)
+    assert recall_from_content(active, {key("a")}, ours("a", "new"), is_wanted=False)
     assert not active.is_untouched
     assert recall_from_content(active, {key("a")}, ours("a"), is_wanted=False)
+    assert active.is_untouched
 
 
 def test_what_is_allowed_to_go_meanwhile_is_told_apart_by_the_content() -> None:

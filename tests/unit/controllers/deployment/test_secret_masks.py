@@ -211,4 +211,5 @@ def test_what_templates_looked_up_is_hidden_beside_the_values() -> None:
     mask.learn(chart, [ValuesDocument(document={"a": "given-value"}, is_secret=True)])
     mask.learn_looked_up(chart, [ValuesDocument(document={"password": CANARY}, is_secret=True)])
     mask.learn_looked_up(chart, [])  # another rendering, which looked nothing up
-    assert mask.hide(f"{CANARY} and given-value") == "*** and ***"
+    mask.learn_looked_up(chart, [ValuesDocument(document={"password": "of-another"}, is_secret=True)])
+    assert mask.hide(f"{CANARY}, of-another and given-value") == "***, *** and ***"
