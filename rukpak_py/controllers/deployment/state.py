@@ -134,7 +134,8 @@ class CreatedByThisInstall:
         self._uids: dict[ObjectKey, str] = {}
 
     def record(self, keys: Iterable[ObjectKey], uids: Mapping[ObjectKey, str]) -> None:
-        self._uids = {key: uids[key] for key in keys if key.group_kind not in FILLED_BY_OTHERS}
+        """`uids`: of what was applied. What is created once is not ours: it has none there, and stays."""
+        self._uids = {key: uids[key] for key in keys if key in uids and key.group_kind not in FILLED_BY_OTHERS}
 
     def among(self, owned: Mapping[ObjectKey, ObservedObject]) -> dict[ObjectKey, ObservedObject]:
         return {key: owned[key] for key, uid in self._uids.items() if key in owned and owned[key].uid == uid}

@@ -361,6 +361,17 @@ async def test_a_first_install_that_lost_a_race_withdraws_what_it_created(bench:
     assert bench.client.calls == ["delete ConfigMap a"], "once"
 
 
+async def test_what_is_created_once_stays_where_a_first_install_lost_a_race(bench: Bench) -> None:
+    """It is not ours from then on, so its uid is not known; crds/ of a chart may hold any kind."""
+    bench.engine.outcome = ChangeSet(created=[key("once")], failures=[failure(FailureKind.CONFLICT, name="b")])
+    one = attempt()
+    planned = bench.planned(one, desired(config_map("once"), create_only=True), B)
+    progress = await bench.unfinished(one, planned)
+    assert causes_of(progress) == [Cause.CONFLICT]
+    assert await bench.applier.withdraw(one, planned, ours("once")) == ()
+    assert bench.client.calls == []
+
+
 @pytest.mark.parametrize(
     ("status", "kind"),
     [(INSTALLED, FailureKind.CONFLICT), (BundleDeploymentStatus(), FailureKind.REFUSED)],
