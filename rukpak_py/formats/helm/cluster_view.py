@@ -1,7 +1,8 @@
 """What templates see of a cluster: the kinds that it serves, its version, and objects that they look up.
 
-A rendering runs in a worker process that has neither a connection nor credentials. The kinds come with the request, and
-are those of one moment; objects are asked for, one question after the other, of the process that has the rights.
+A rendering runs in a worker process that is given no client of the cluster. The kinds come with the request, and are
+those of one moment; objects are asked for, one question after the other, of the operator, which decides what is shown.
+That bounds templates. It does not confine the process: see `operator.worker_answers`.
 """
 
 from collections.abc import Callable

@@ -117,6 +117,28 @@ async def test_an_upgrade_that_would_change_a_password_is_refused_until_it_is_li
     assert await value(tenant) == "two"
 
 
+async def test_going_back_past_an_accepted_password_is_refused_until_it_is_listed_again(
+    tenant: Tenant, operator: Operator
+) -> None:
+    """As docs/helm-charts.md says: listed, the former one comes back; the database has to be given it, too."""
+    assert operator.is_running
+    items = await publish(tenant, RANDOM)
+    await deploy(tenant, items, config=config(value="one"))
+    await tenant.ready()
+    former = await password(tenant)
+    await deploy(tenant, items, config=config(["login/password"], value="two"))
+    first = (await upgraded(tenant, 2))["status"]["history"][1]
+    accepted = await password(tenant)
+    recorded = orjson.loads(first["options"]["valuesJSON"])
+    assert recorded == config(value="one")
+    await deploy(tenant, items, config=recorded)
+    await refused(tenant, PASTE)
+    assert (await password(tenant), await value(tenant)) == (accepted, "two")
+    await deploy(tenant, items, config={**recorded, "acceptNewSecrets": ["login/password"]})
+    await upgraded(tenant, 3)
+    assert await password(tenant) == former
+
+
 async def test_a_value_that_the_user_says_is_not_generated(tenant: Tenant, operator: Operator) -> None:
     """Also with the present password for a value; what is not random may change."""
     assert operator.is_running
