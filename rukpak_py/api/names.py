@@ -219,6 +219,7 @@ class EventReason(StrEnum):
     COPIED = "Copied"
     SHARED = "Shared"
     SHARED_DIFFERS = "SharedDiffers"
+    SHARED_UNOWNED = "SharedUnowned"
     PRUNED = "Pruned"
     RELEASED = "Released"
     REPLACED = "Replaced"

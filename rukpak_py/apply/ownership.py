@@ -31,6 +31,7 @@ class OwnershipSituation(Enum):
 
 
 SHARING = frozenset({OwnershipSituation.OTHER_DEPLOYMENT, OwnershipSituation.MISSING_DEPLOYMENT})
+LET_GO = frozenset({OwnershipSituation.UNOWNED, OwnershipSituation.OTHER_TOOL})  # what another deployment has released
 
 
 def situation(

@@ -13,9 +13,9 @@ from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired, Payload
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.ownership import SHARING, OwnershipSituation, may_take, refusal, situation
+from rukpak_py.apply.ownership import LET_GO, SHARING, OwnershipSituation, may_take, refusal, situation
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
-from rukpak_py.apply.shared import SharedObject, shared
+from rukpak_py.apply.shared import SharedObject, let_go, shared
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -24,7 +24,7 @@ class Action(Enum):
     CREATE = auto()  # the name is free: apply without force, the answer must be 201
     CREATE_ONCE = auto()  # the name is free: created, and not ours from then on
     SPARE = auto()  # it exists, and is left as it is, whoever has it
-    SHARE = auto()  # another deployment's, and left to it
+    SHARE = auto()  # another deployment's, or let go of by it, and left as it is
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content
     UPDATE = auto()  # ours; the content changed
@@ -141,6 +141,10 @@ def decide(
 def _shared_or_refused(
     refused: Change, live: ObservedObject, found: OwnershipSituation, owner: Owner, *, is_installed: bool
 ) -> Change:
+    if found in LET_GO and is_installed and refused.desired.may_be_shared:
+        if live.is_deleted:
+            return replace(refused, action=Action.WAIT, reason=live.going)
+        return replace(refused, action=Action.SHARE, reason="no deployment has it", shared=let_go(live.key))
     has_owner = found is OwnershipSituation.OTHER_DEPLOYMENT
     in_common = shared(refused.desired, live, owner, has_owner=has_owner) if found in SHARING else None
     if in_common is not None and (is_installed or in_common.is_same(live)):

@@ -3,6 +3,9 @@
 Two releases of one chart have the same `crds/`, which outlive both. The deployment that came first owns them. Its
 annotation `applied` tells what it applied last, so whether that is what we would apply needs no call: the digest of our
 manifest with the marks of that owner.
+
+Where the owner lets go of one, because its chart or `spec.config.crds` has changed, it is nobody's. What is installed
+by the other goes on all the same.
 """
 
 from dataclasses import dataclass
@@ -12,19 +15,28 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import ObjectKey
 
+NO_OWNER = Owner(name="", uid="")
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SharedObject:
-    """`digests`: what its owner would have applied, were it what we want. `has_owner`: that deployment exists."""
+    """`digests`: what its owner would have applied, were it what we want. `has_owner`: that deployment exists.
+
+    Without an owner at all it was let go of.
+    """
 
     key: ObjectKey
     owner: Owner
     digests: frozenset[str]
     has_owner: bool = True
 
+    @property
+    def is_let_go(self) -> bool:
+        return self.owner == NO_OWNER
+
     def is_owned(self, live: ObservedObject | None) -> bool:
-        """Whether it is there, and its owner is who it was."""
-        return live is not None and not live.is_deleted and owner_of(live) == self.owner
+        """Whether it is there, and its owner is who it was. No watch shows what was let go of."""
+        return not self.is_let_go and live is not None and not live.is_deleted and owner_of(live) == self.owner
 
     def is_same(self, live: ObservedObject) -> bool:
         return live.applied in self.digests
@@ -36,6 +48,10 @@ def shared(desired: Desired, live: ObservedObject, us: Owner, *, has_owner: bool
     if not desired.may_be_shared or live.is_deleted or not owner.uid:
         return None
     return SharedObject(key=live.key, owner=owner, digests=digests_by(desired, us, owner), has_owner=has_owner)
+
+
+def let_go(key: ObjectKey) -> SharedObject:
+    return SharedObject(key=key, owner=NO_OWNER, digests=frozenset(), has_owner=False)
 
 
 def owner_of(live: ObservedObject) -> Owner:

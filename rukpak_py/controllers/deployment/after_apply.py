@@ -214,9 +214,12 @@ class AfterApply:
             yield Fact(cause=Cause.COPIED, detail=details.Copied(), objects=tuple(sorted(copies)))
 
     def _shared(self, objects: Sequence[SharedObject]) -> Iterator[Fact]:
-        """What other deployments have for this one, as it is now."""
+        """What other deployments have for this one, as it is now, or have let go of."""
+        if unowned := tuple(one.key for one in objects if one.is_let_go):
+            wakes = frozenset(unowned)  # when a deployment takes one
+            yield Fact(cause=Cause.SHARED_UNOWNED, detail=details.SharedUnowned(), objects=unowned, wakes=wakes)
         lives = {one.key: self._inventory.get(one.key) for one in objects}
-        there = [(one, live) for one in objects if (live := lives[one.key]) is not None]
+        there = [(one, live) for one in objects if not one.is_let_go and (live := lives[one.key]) is not None]
         for cause, is_same in ((Cause.SHARED, True), (Cause.SHARED_DIFFERS, False)):
             found = [one for one, live in there if one.is_same(live) is is_same]
             if found:

@@ -167,6 +167,13 @@ def shared_differs(owners: Mapping[ObjectKey, str], gone: Collection[str]) -> st
     )
 
 
+def shared_unowned(keys: Collection[ObjectKey]) -> str:
+    return (
+        f"{named(sorted(keys))}: in this bundle too, and not, or no longer, managed by a BundleDeployment; "
+        f"left as it is. spec.adopt: {Adopt.IF_UNOWNED} takes it over, {Adopt.FORCE} also from another tool"
+    )
+
+
 def _of_owners(owners: Mapping[ObjectKey, str], gone: Collection[str]) -> str:
     return named(
         f'{key} belongs to the BundleDeployment "{owner}"{", which does not exist" if owner in gone else ""}'

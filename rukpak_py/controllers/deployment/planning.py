@@ -28,7 +28,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 
-_OF_SHARED = frozenset({Cause.SHARED, Cause.SHARED_DIFFERS})
+_OF_SHARED = frozenset({Cause.SHARED, Cause.SHARED_DIFFERS, Cause.SHARED_UNOWNED})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -56,7 +56,10 @@ class Planner:
         return self._inventory.ours(attempt.deployment.metadata.uid, attempt.state.applied.fields)
 
     def shows_shared(self, attempt: Attempt) -> bool:
-        """Whether what other deployments have for this one is there, and theirs; after a restart it is looked for."""
+        """Whether what other deployments have for this one is there, and theirs; after a restart it is looked for.
+
+        What they have let go of is looked for each time.
+        """
         known = attempt.state.shared
         if known is None:
             return not any(note.reason in _OF_SHARED for note in attempt.deployment.status.notes)

@@ -125,6 +125,7 @@ class Cause(StrEnum):
     FORMER_HOOK_LEFT = "FormerHookLeft"
     KEPT = "Kept"
     COPIED = "Copied"
+    SHARED_UNOWNED = "SharedUnowned"
     SHARED_DIFFERS = "SharedDiffers"
     SHARED = "Shared"
     HISTORY_CUT = "HistoryCut"

@@ -247,6 +247,13 @@ class SharedDiffers(Shared, frozen=True, kw_only=True):
         return messages.shared_differs(dict(zip(objects, self.owners, strict=True)), self.gone)
 
 
+class SharedUnowned(Detail, frozen=True, kw_only=True):
+    """Objects that another deployment had for this one, and does not have any more."""
+
+    def text(self, objects: Objects, /) -> str:
+        return messages.shared_unowned(objects)
+
+
 class ReducedHistory(Detail, frozen=True, kw_only=True):
     """`line`: as `history_size.reduced_text` has it."""
 

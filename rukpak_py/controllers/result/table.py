@@ -271,6 +271,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.FORMER_HOOK_LEFT: _note(EventReason.HOOK_ENDED, None),
     Cause.KEPT: _note(EventReason.KEPT, is_warning=False),
     Cause.COPIED: _note(EventReason.COPIED),
+    Cause.SHARED_UNOWNED: _note(EventReason.SHARED_UNOWNED),
     Cause.SHARED_DIFFERS: _note(EventReason.SHARED_DIFFERS),
     Cause.SHARED: _note(EventReason.SHARED, is_warning=False),
     Cause.HISTORY_CUT: _note(None),

@@ -6,7 +6,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.bundle_deployment import Adopt, Override
-from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
+from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION, RELEASED_ANNOTATION
 from rukpak_py.apply.desired import Desired, digests_by
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
@@ -19,6 +19,7 @@ CRD = GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
 DEFINITION = crd("example.com")
 NAME = DEFINITION["metadata"]["name"]
 GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+RELEASED = {RELEASED_ANNOTATION: "v1:by-another-deployment"}
 MISSING = Owner(name="renamed", uid="uid-of-renamed")
 
 
@@ -33,6 +34,9 @@ def changed(**metadata: Any) -> dict[str, Any]:
 
 
 WANTED = desired(DEFINITION, lasting=True)
+FREE = live(NAME, gvk=CRD, namespace="", annotations=RELEASED)
+FREE_GOING = live(NAME, gvk=CRD, namespace="", annotations=RELEASED, **GOING)
+OF_HELM = live(NAME, gvk=CRD, namespace="", annotations=RELEASED, labels={"app.kubernetes.io/managed-by": "Helm"})
 BARE = live(NAME, gvk=CRD, namespace="", labels=LABELS_OF_OTHER)
 CASES: list[tuple[str, Desired, ObservedObject, bool, Action]] = [
     ("the same", WANTED, of(OTHER), False, Action.SHARE),
@@ -42,6 +46,11 @@ CASES: list[tuple[str, Desired, ObservedObject, bool, Action]] = [
     ("not applied by it", WANTED, BARE, False, Action.REFUSE),
     ("going", WANTED, of(OTHER, **GOING), False, Action.REFUSE),
     ("of one that does not exist", WANTED, of(MISSING), False, Action.SHARE),
+    ("let go of, and not installed", WANTED, FREE, False, Action.REFUSE),
+    ("let go of since both were installed", WANTED, FREE, True, Action.SHARE),
+    ("let go of with the marks of another tool", WANTED, OF_HELM, True, Action.SHARE),
+    ("let go of and going", WANTED, FREE_GOING, True, Action.WAIT),
+    ("nobody's, among the templates", desired(DEFINITION), FREE, True, Action.REFUSE),
     ("among the templates", desired(DEFINITION), of(OTHER), False, Action.REFUSE),
 ]
 
@@ -78,6 +87,14 @@ def test_whose_it_is_and_whether_it_is_the_same_is_seen_later_too() -> None:
     assert [change.shared.is_owned(one) for one in (of(OTHER), of(MISSING), of(OTHER, **GOING), None)] == [
         *(True, False, False, False)
     ]
+
+
+def test_what_was_let_go_of_is_taken_where_adopt_says_so_and_is_asked_for_until_then() -> None:
+    adopting = decide(WANTED, FREE, owner=OWNER, adopt=Adopt.IF_UNOWNED, fields=None, is_installed=True)
+    assert adopting.action is Action.TAKE
+    change = decide(WANTED, FREE, owner=OWNER, adopt=Adopt.NEVER, fields=None, is_installed=True)
+    assert change.shared is not None
+    assert [change.shared.is_owned(one) for one in (FREE, of(OTHER), None)] == [False, False, False]
 
 
 @pytest.mark.parametrize("annotations", [None, {"a": "b"}])

@@ -205,8 +205,19 @@ async def test_many_objects_are_set_apart_without_comparing_them_with_each_other
         (None, "Kept", OTHER, True),
         (None, "Shared", OTHER, False),
         (None, "SharedDiffers", OTHER, False),
+        (None, "SharedUnowned", None, False),
     ],
-    ids=["none", "theirs", "gone", "another's", "never told", "told otherwise", "told before", "told before, too"],
+    ids=[
+        "none",
+        "theirs",
+        "gone",
+        "another's",
+        "never told",
+        "told otherwise",
+        "told before",
+        "told before, too",
+        "let go",
+    ],
 )
 async def test_what_is_shared_is_looked_for_where_it_is_not_known_or_not_as_it_was(
     bench: Bench, known: tuple[SharedObject, ...] | None, told: str, by: Owner | None, *, expected: bool

@@ -123,6 +123,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (A, B),
         messages.shared_differs({A: "a", B: "b"}, ("b",)),
     ),
+    (deployments.SharedUnowned(), (A, B), messages.shared_unowned((A, B))),
     (deployments.ReducedHistory(line="status.history …"), (), "status.history …"),
     (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),

@@ -178,6 +178,7 @@ INSTALLED = [
     Seen(C.FORMER_HOOK_LEFT, IS_INSTALLED, SUCCEEDED, "Warning HookEnded"),
     Seen(C.KEPT, IS_INSTALLED, SUCCEEDED, "Normal Kept"),
     Seen(C.COPIED, IS_INSTALLED, SUCCEEDED, "Warning Copied"),
+    Seen(C.SHARED_UNOWNED, IS_INSTALLED, SUCCEEDED, "Warning SharedUnowned"),
     Seen(C.SHARED_DIFFERS, IS_INSTALLED, SUCCEEDED, "Warning SharedDiffers"),
     Seen(C.SHARED, IS_INSTALLED, SUCCEEDED, "Normal Shared"),
     Seen(C.HISTORY_CUT, IS_INSTALLED, SUCCEEDED, ""),
