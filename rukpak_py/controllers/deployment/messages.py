@@ -35,7 +35,7 @@ STATUS_TOO_LARGE = (
 NOT_CORRECTED = ": drift is not corrected; "
 RENDERING_LOST = (
     "the rendering that was installed is lost, and rendering the chart again gives different objects"
-    f"{NOT_CORRECTED}change spec.template or spec.config to install the new rendering"
+    f"{NOT_CORRECTED}change spec.template or spec.config to render it anew"
 )
 HOOKS_SKIPPED = 'the annotation core.rukpak.io/skip-hooks is "true": hooks of the chart are not run'
 SKIP_DELETE_HOOKS = 'set core.rukpak.io/skip-hooks to "true" to delete without hooks'

@@ -22,7 +22,7 @@ from tests.integration.operator.releases import code_of
 from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.integration.proxy import Fail, Proxy
 from tests.manifests import Document
-from tests.unit.charts import METADATA
+from tests.unit.charts import METADATA, hook
 from tests.unit.charts import config_map as config_map_template
 from tests.waiting import eventually
 
@@ -143,12 +143,15 @@ async def test_a_release_of_helm_is_taken_over_with_its_passwords(
 ) -> None:
     (tmp_path / "templates").mkdir()
     (tmp_path / "Chart.yaml").write_text(METADATA)
-    (tmp_path / "templates" / "a.yaml").write_text(DEMANDING)
+    template = f"{DEMANDING}---\n{hook('first', 'pre-install,post-install')}---\n{hook('next', 'pre-upgrade')}"
+    (tmp_path / "templates" / "a.yaml").write_text(template)
     run_helm(helm, plane.kubeconfig, "install", tenant.name, str(tmp_path), "-n", tenant.namespace)
     made = await password(tenant)
-    await deploy(tenant, await publish(tenant, DEMANDING), adopt="Force")
-    (entry,) = (await tenant.ready())["status"]["history"]
+    await deploy(tenant, await publish(tenant, template), adopt="Force")
+    status = (await tenant.ready())["status"]
+    (entry,) = status["history"]
     assert entry["isUpgrade"] is True
+    assert [record["event"] for record in status["hooks"]] == ["pre-upgrade"]  # its data is there
     assert await password(tenant) == made
     assert (await tenant.read(CONFIG_MAPS, tenant.namespace, "settings"))["data"]["upgrade"] == "true"
 

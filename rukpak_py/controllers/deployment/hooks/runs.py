@@ -91,10 +91,14 @@ def run_of(attempt: Attempt, event: HookEvent) -> HookExecution:
 
 
 def events_of(attempt: Attempt) -> InstallEvents | None:
-    """None: it is installed. What the original operator installed, which left no history, has run its hooks."""
+    """None: it is installed. What the original operator installed, which left no history, has run its hooks.
+
+    A release of helm that is taken over is upgraded: its hooks of the installation have run, and its data is there.
+    """
     installed = attempt.installed
     if installed is None:
-        return INSTALL
+        takes_release = attempt.facts is not None and attempt.facts.made.is_upgrade
+        return UPGRADE if takes_release else INSTALL
     if installed.entry is not None:
         is_installed = is_rendering_of(installed.entry, attempt)
     else:
