@@ -37,6 +37,7 @@ class Release:
 
     name: str  # of the BundleDeployment; its configuration may say another one
     is_upgrade: bool = False
+    has_settings: bool = True  # False: a release of the operator rendered it that ignored them in the configuration
     cluster: "ClusterView | None" = None  # None: templates see no cluster, and these are its capabilities
     kube_version: str | None = None  # None: the newest that helm knows
     api_versions: tuple[str, ...] = ()  # `apps/v1`, `apps/v1/Deployment`
@@ -89,7 +90,7 @@ class ContentDescription:
 class ChartRenderer(StrEnum):
     """In which way charts are rendered. What is installed is rendered again in the way in which it was installed."""
 
-    OFFLINE = ""  # of former releases: `lookup` finds nothing, and `.helmignore` has no effect
+    OFFLINE = ""  # of former releases: `lookup` finds nothing, `.helmignore`, `crds` and `releaseName` have no effect
     CLUSTER = "Cluster"  # `lookup` and `.Capabilities` see the cluster
 
 

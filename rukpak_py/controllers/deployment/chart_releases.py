@@ -43,6 +43,7 @@ class ChartReleases:
         return Release(
             name=name,
             is_upgrade=is_upgrade,
+            has_settings=False,
             kube_version=capabilities.kube_version,
             api_versions=capabilities.api_versions,
         )

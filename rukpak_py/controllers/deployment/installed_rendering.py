@@ -3,6 +3,7 @@
 from rukpak_py.api.bundle_deployment import Installation
 from rukpak_py.api.install_options import identities, records_config
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.formats.format import ChartRenderer
 
 
 def is_rendering_of(entry: Installation, attempt: Attempt) -> bool:
@@ -23,6 +24,12 @@ def installed_entry(attempt: Attempt) -> Installation | None:
     if entry is None or entry.bundle != attempt.bundle.metadata.name or not is_rendering_of(entry, attempt):
         return None
     return entry
+
+
+def is_of_former_release(attempt: Attempt) -> bool:
+    """Whether it is what a release of the operator has installed that knew neither the cluster nor settings."""
+    entry = installed_entry(attempt)
+    return entry is not None and entry.renderer == ChartRenderer.OFFLINE
 
 
 def installed_rendering(attempt: Attempt) -> str:

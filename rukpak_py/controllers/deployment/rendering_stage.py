@@ -9,6 +9,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
+from rukpak_py.controllers.deployment.installed_rendering import is_of_former_release
 from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer, sees_cluster
 from rukpak_py.controllers.deployment.rendering_failures import LOST_SECONDS
@@ -42,7 +43,7 @@ class RenderingStage:
 
     async def rendered(self, attempt: Attempt) -> Rendered | Progress:
         try:
-            if attempt.is_wanted and attempt.is_nondeterministic:
+            if attempt.is_wanted and attempt.is_nondeterministic and not is_of_former_release(attempt):
                 settings_of(attempt.deployment.spec.config or {})  # with what the options leave out
             rendered = await self._renderer.rendered(attempt)
         except ApiError:

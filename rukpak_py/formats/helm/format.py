@@ -18,7 +18,7 @@ from rukpak_py.formats.helm.layout import archived, chart_root
 from rukpak_py.formats.helm.program import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, ChartCluster, HelmRequest, values_of_config
-from rukpak_py.formats.helm.settings import CrdsMode, settings_of
+from rukpak_py.formats.helm.settings import ChartSettings, CrdsMode, settings_of
 from rukpak_py.formats.hook import MOST_HOOKS, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
 
@@ -37,7 +37,7 @@ class HelmFormat:
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
         """What is in crds/, unless `spec.config` skips it, then all other objects, and the hooks."""
         release = options.release or Release(name=DEFAULT_RELEASE)
-        settings = settings_of(options.config or {})
+        settings = settings_of(options.config or {}) if release.has_settings else ChartSettings()
         request = HelmRequest(
             release_name=settings.release_for(release.name),
             namespace=options.install_namespace or DEFAULT_SYSTEM_NAMESPACE,

@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 from base64 import b64encode
+from contextlib import suppress
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,8 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import APPLIED_ANNOTATION, DIGEST_KEY_SECRET, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.formats.helm.program import HelmProgram
-from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
 from tests.integration.operator import rerendering
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
@@ -21,7 +23,7 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.releases import code_of
 from tests.integration.operator.tenant import Tenant, condition, is_ready
 from tests.integration.proxy import Fail, Proxy
-from tests.manifests import Document
+from tests.manifests import Document, crd
 from tests.unit.charts import METADATA, hook
 from tests.unit.charts import config_map as config_map_template
 from tests.waiting import eventually
@@ -131,6 +133,47 @@ async def test_what_a_former_release_installed_is_not_upgraded_by_a_new_operator
     await upgraded(tenant, 2)
     assert await password(tenant) == made
     assert (await tenant.read(CONFIG_MAPS, tenant.namespace, "settings"))["data"]["upgrade"] == "true"
+
+
+@pytest.mark.parametrize(
+    "ignored", [{"releaseName": "other", "crds": "Skip"}, {"releaseName": "No Name", "crds": "x"}], ids=["known", "bad"]
+)
+async def test_keys_that_a_former_release_ignored_have_no_effect_before_the_next_upgrade(
+    tenant: Tenant, operators: StartOperator, helm: HelmProgram, former: Path, ignored: dict[str, str]
+) -> None:
+    """What is rendered again is what was installed, with its CRD and its names: drift is corrected."""
+    arguments = [f"--helm={helm.path}"]
+    operator = operators(arguments=arguments, tree=former)
+    await operator.start()
+    definition = crd(f"{tenant.name}.example.com")
+    key = definition["metadata"]["name"]
+    text = config_map_template("{{ .Release.Name }}")
+    items = await publish(tenant, text, crds=orjson.dumps(definition).decode())
+    await deploy(tenant, items, config=ignored)
+    before = (await tenant.ready())["status"]["history"]
+    await operator.stop()
+    shutil.rmtree(operator.store)
+    await tenant.admin.delete(CONFIG_MAPS, tenant.namespace, tenant.name)
+
+    await operators(arguments=arguments).start()
+
+    async def is_back() -> bool:
+        with suppress(NotFoundError):
+            return bool(await tenant.admin.get(CONFIG_MAPS, tenant.namespace, tenant.name))
+        return False
+
+    await eventually(is_back, what="drift is corrected")
+    assert (await tenant.ready())["status"]["history"] == before
+    made = (await tenant.read(CRDS, "", key))["metadata"]
+    assert made["labels"][OWNER_NAME_LABEL] == tenant.name
+
+    await deploy(tenant, items, config={**ignored, "values": {"value": "two"}})
+    if ignored["crds"] == "Skip":
+        await upgraded(tenant, 2)
+        assert await tenant.read(CONFIG_MAPS, tenant.namespace, "other")
+    else:
+        await tenant.until(partial(_says, text="spec.config.crds must be one of"), what="the key is named")
+    await tenant.admin.delete(CRDS, "", key)
 
 
 @pytest.fixture(scope="session")

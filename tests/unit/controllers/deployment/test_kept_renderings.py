@@ -145,12 +145,13 @@ async def test_what_a_former_release_installed_is_rendered_again_without_the_clu
     (options,) = bench.content.options
     assert options.release is not None
     assert options.release.cluster is None
+    assert not options.release.has_settings
     assert (options.release.kube_version, options.release.api_versions) == ("v1.35.0", ("v1", "v1/ConfigMap"))
     edited = chart(entry(rendered_as=made(1).digest), config={"values": "a: 1"})
     await bench.rendered(edited)
     release = bench.content.options[-1].release
     assert release is not None
-    assert (release.cluster, release.is_upgrade) == (VIEW, True)
+    assert (release.cluster, release.is_upgrade, release.has_settings) == (VIEW, True, True)
 
 
 async def test_how_it_was_rendered_is_kept_beside_it() -> None:

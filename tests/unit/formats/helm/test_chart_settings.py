@@ -95,6 +95,15 @@ def test_templates_see_the_release_name(helm: HelmProgram) -> None:
         assert made.manifest()["data"]["value"] == seen
 
 
+@pytest.mark.parametrize("config", [{"releaseName": "other", "crds": "Skip"}, {"releaseName": "No Name", "crds": "x"}])
+def test_what_was_rendered_without_settings_is_rendered_so_again(helm: HelmProgram, config: dict[str, Any]) -> None:
+    """A former release of the operator ignored these keys, whatever they said."""
+    tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": config_map("a", ".Release.Name")})
+    release = Release(name="web", has_settings=False)
+    made = HelmFormat().render(tree, RenderOptions(release=release, config=config, helm=helm.path))
+    assert made == HelmFormat().render(tree, RenderOptions(release=Release(name="web"), helm=helm.path))
+
+
 def test_skipped_crds_are_not_rendered(helm: HelmProgram) -> None:
     tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": config_map("a")})
     for config, names in (({"crds": "Skip"}, ["a"]), ({"crds": "Create"}, ["crd", "a"])):
