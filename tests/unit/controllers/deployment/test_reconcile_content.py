@@ -125,7 +125,9 @@ class Stages:
     async def rendered(self, *_: object) -> Any:
         if self.lacking is not None:
             return self.lacking
-        return SimpleNamespace(resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set(), owned_keys=set())
+        return SimpleNamespace(
+            resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set(), owned_keys=set(), digest=""
+        )
 
     def drop_superseded(self, *_: object) -> None:
         self.called.append("drop superseded")
