@@ -7,25 +7,19 @@ the end of a connection may be the end of the archive or a failure on the way: w
 
 import asyncio
 import hashlib
-import io
-from collections.abc import Callable, Iterator
-from functools import partial
+from collections.abc import Callable
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import Protocol, Self
 
-from rukpak_py.content.inflate import CutOffError
-from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.gzipped_tar import damaged, read_gzipped_tar
 from rukpak_py.sources.ports import Workers
 
 IN_MEMORY = 64 * 1024
 _WRITTEN_AT_ONCE = 128 * 1024
-_READ_AT_ONCE = 256 * 1024
-_GZIP = b"\x1f\x8b\x08"
 
 
 class ArchiveStore(Protocol):
@@ -95,7 +89,7 @@ class ArchiveFile:
         """With the checksum of the source, if it has one."""
         if expected and self.sha256 != expected:
             text = f"the archive has the SHA-256 {self.sha256}, but sha256 of the source is {expected}"
-            raise _damaged(text, has_known_end=self.has_known_end)
+            raise damaged(text, has_known_end=self.has_known_end)
 
     async def tree(self, workers: Workers, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
         """What it holds; ContentError, with these prefixes, when it is not a gzipped tar within all limits."""
@@ -123,40 +117,3 @@ class ArchiveFile:
         self._write()
         if self._file is not None:
             self._file.complete()
-
-
-def read_gzipped_tar(
-    content: bytes | Path, limits: Limits, *, not_gzip: str = "", not_tar: str = "", has_known_end: bool = True
-) -> Tree:
-    """For a worker process."""
-    try:
-        with _opened(content) as file:
-            return _read(file, limits, not_gzip=not_gzip, not_tar=not_tar, has_known_end=has_known_end)
-    except OSError as error:
-        raise UnavailableError(f"the archive cannot be read: {error.strerror or error}") from error
-
-
-def _opened(content: bytes | Path) -> BinaryIO:
-    return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-
-
-def _read(file: BinaryIO, limits: Limits, *, not_gzip: str, not_tar: str, has_known_end: bool) -> Tree:
-    head = file.read(len(_GZIP))
-    if head != _GZIP:
-        text = f"{not_gzip}gzip: invalid header"
-        raise _damaged(text, has_known_end=has_known_end or not _GZIP.startswith(head))
-    file.seek(0)
-    chunks: Iterator[bytes] = iter(partial(file.read, _READ_AT_ONCE), b"")
-    try:
-        return read_archive(chunks, limits=limits)
-    except CutOffError as error:
-        raise _damaged(f"{not_tar}{error}", has_known_end=has_known_end) from error
-    except ContentError as error:
-        raise ContentError(f"{not_tar}{error}") from error
-
-
-def _damaged(text: str, *, has_known_end: bool) -> RukPakError:
-    """Only a known end proves that there is nothing more."""
-    if has_known_end:
-        return ContentError(text)
-    return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")

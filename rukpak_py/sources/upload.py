@@ -8,7 +8,7 @@ import asyncio
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.archive_file import read_gzipped_tar
+from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.ports import Workers
 from rukpak_py.sources.source import ContentPendingError, Fetched, FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor

@@ -11,6 +11,7 @@ another form stays as it is, and nothing else depends on it.
 """
 
 import re
+from collections.abc import Iterator
 from typing import Final
 
 _SCHEMA: Final = "values don't meet the specifications of the schema(s) in the following chart(s):"
@@ -18,8 +19,9 @@ _AT_THE_ROOT: Final = ("(root): ", "at '': ")
 _RAISED: Final = re.compile(r"execution error at \(([^()\n]{1,500}?):\d{1,9}\): ")  # fail and required
 _UNPARSED: Final = re.compile(r"parse error at \(([^()\n]{1,500})\): ")
 # Go shortens the expression to twenty characters.
-_CALL: Final = re.compile(
-    r'template: ([^\n":]{1,500}:\d{1,9}):\d{1,9}: executing "[^"\n]{0,500}" at (<[^\n]{0,90}?>): '
+_TEMPLATE: Final = "template: "
+_CALL: Final = re.compile(  # tried where one begins, not searched for: a search would read long names again and again
+    r'template: ([^\n":]{1,500}+:\d{1,9}+):\d{1,9}+: executing "[^"\n]{0,500}+" at (<[^\n]{0,90}?>): '
 )
 _BY_TPL: Final = "gotpl:"  # a template that is made of a value: the one that called `tpl` is where to look
 _FUNCTION: Final = re.compile(r"error calling (?:fail|required): ")
@@ -51,7 +53,7 @@ def _of_values(lines: str) -> str:
 
 
 def _of_calls(said: str) -> str:
-    calls = list(_CALL.finditer(said))
+    calls = [call for at in _beginnings(said) if (call := _CALL.match(said, at))]
     if not calls or calls[0].start() != 0:
         return said
     last = calls[-1]
@@ -60,3 +62,10 @@ def _of_calls(said: str) -> str:
     why = _FUNCTION.sub("", said[last.end() :], count=1).strip()
     first = f"{place}: at {last[2]}: {why}"
     return first if len(calls) == 1 else f"{first}\n{said}"
+
+
+def _beginnings(said: str) -> Iterator[int]:
+    at = said.find(_TEMPLATE)
+    while at >= 0:
+        yield at
+        at = said.find(_TEMPLATE, at + len(_TEMPLATE))

@@ -114,7 +114,7 @@ class Stages:
         progress: Progress = found[-1]
         return progress
 
-    async def judge(self, *_: object) -> tuple[Fact, ...]:
+    async def judge(self, *_: object, **_of: object) -> tuple[Fact, ...]:
         return ()
 
     # what is wanted
