@@ -59,7 +59,7 @@ class Desired:
     force: bool  # delete and re-create when an immutable field changed
     defines: frozenset[GroupKind]  # the kinds that a CRD brings
     warnings: tuple[str, ...]
-    create_only: bool = False  # without our marks: it is nobody's
+    create_only: bool = False  # without our marks, so it has no owner
     may_be_shared: bool = False  # another deployment's counts where it is the same
     ignored: tuple[IgnoredField, ...] = ()  # fields of the content that are not sent
 

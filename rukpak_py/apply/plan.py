@@ -23,7 +23,7 @@ from rukpak_py.kube.resources import NAMESPACES
 class Action(Enum):
     CREATE = auto()  # the name is free: apply without force, the answer must be 201
     CREATE_ONCE = auto()  # the name is free: created, and not ours from then on
-    SPARE = auto()  # it exists, and is left as it is, whoever has it
+    SPARE = auto()  # it exists, and is left as it is, with or without an owner
     SHARE = auto()  # another deployment's, or let go of by it, and left as it is
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content

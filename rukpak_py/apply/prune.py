@@ -109,7 +109,7 @@ def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None, bool]:
 
 
 async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
-    """Remove our labels, annotations and owner reference: nobody manages the object from then on.
+    """Remove our labels, annotations and owner reference: the object has no manager from then on.
 
     One annotation says that we may take it again when it comes back into the content.
     """

@@ -4,7 +4,7 @@ Two releases of one chart have the same `crds/`, which outlive both. The deploym
 annotation `applied` tells what it applied last, so whether that is what we would apply needs no call: the digest of our
 manifest with the marks of that owner.
 
-Where the owner lets go of one, because its chart or `spec.config.crds` has changed, it is nobody's. What is installed
+Where the owner lets go of one, because its chart or `spec.config.crds` has changed, it has no owner. What is installed
 by the other goes on all the same.
 """
 

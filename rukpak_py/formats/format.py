@@ -113,7 +113,7 @@ class RenderedContent:
     missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
     deployment goes. `digest`: of what was rendered, where rendering again may give something else, and `made`: how.
     `before_hooks`: of the objects those that are applied before the first hook runs. `create_only`: of the lasting
-    those that are created where they are missing, and otherwise left as they are, whoever has them.
+    those that are created where they are missing, and otherwise left as they are, with or without an owner.
     """
 
     objects: Sequence[Object]

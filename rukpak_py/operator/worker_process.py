@@ -94,7 +94,7 @@ class WorkerProcess:
         return worker
 
     async def ask(self, request: Sequence[bytes], reply: Reply | None = None) -> CallAnswer:
-        """One at a time. Whoever does not wait for the answer has to end the process: it is not ready any more.
+        """One at a time. A caller that does not wait for the answer has to end the process: it is not ready any more.
 
         `reply` says what the call gets that asks something in between; None: it may not.
         """

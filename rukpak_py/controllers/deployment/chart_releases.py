@@ -29,7 +29,7 @@ class ChartReleases:
     async def rendering_of(self, attempt: Attempt) -> Rendering:
         entry = installed_entry(attempt)
         if entry is None:
-            is_upgrade = _was_installed(attempt) or await self._is_release_of_helm(attempt)
+            is_upgrade = attempt.installed is not None or await self._is_release_of_helm(attempt)
             return Rendering(renderer=ChartRenderer.CLUSTER, is_upgrade=is_upgrade)
         is_upgrade = _counts_as_upgrade(attempt) if entry.is_upgrade is None else entry.is_upgrade
         return Rendering(renderer=entry.renderer, is_upgrade=is_upgrade)
@@ -68,10 +68,6 @@ class ChartReleases:
 
 def _release_name(attempt: Attempt) -> str:
     return settings_of(attempt.options.config or {}).release_for(attempt.deployment.metadata.name)
-
-
-def _was_installed(attempt: Attempt) -> bool:
-    return attempt.installed is not None
 
 
 def _counts_as_upgrade(attempt: Attempt) -> bool:

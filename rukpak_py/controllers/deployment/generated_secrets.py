@@ -40,7 +40,7 @@ class GeneratedSecrets:
         passed = attempt.state.passed_gates
         if not attempt.is_nondeterministic:
             return ()
-        if rendering == _installed_rendering(attempt):
+        if rendering == _recorded_rendering(attempt):
             if attempt.is_wanted:
                 passed.pop(_NAME, None)  # what has passed is not wanted any more
             return ()
@@ -65,7 +65,8 @@ class GeneratedSecrets:
         return (_renewed(generated),) if generated else ()
 
 
-def _installed_rendering(attempt: Attempt) -> str:
+def _recorded_rendering(attempt: Attempt) -> str:
+    """The digest of what is installed, whichever content the attempt is about."""
     entry = attempt.installed.entry if attempt.installed is not None else None
     return entry.rendering_digest if entry is not None else ""
 

@@ -9,6 +9,7 @@ of it. A list that leaves something out would be a wrong answer, and ends it, to
 from base64 import b64decode
 from collections.abc import Awaitable, Sequence
 from http import HTTPStatus
+from itertools import islice
 from typing import Final, NamedTuple, TypeVar
 
 import msgspec
@@ -18,6 +19,7 @@ from rukpak_py.controllers.deployment.lookup_policy import LookingUp
 from rukpak_py.controllers.deployment.rendering_failures import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
+from rukpak_py.core.masking import MOST_VALUES
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.api_answers import status_body
 from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
@@ -29,6 +31,7 @@ from rukpak_py.kube.metadata import Metadata, decode_metadata
 from rukpak_py.kube.resources import SECRETS, Resource, is_segment
 
 _PAGE: Final = 250
+_REMEMBERED: Final = 4096  # characters of a value in a Secret, for messages to hide
 T = TypeVar("T")
 
 
@@ -145,7 +148,8 @@ class Lookups:
         secret = msgspec.json.decode(body, type=_Secret)
         if hidden := self._who.hidden(metadata, secret.type or ""):
             self._demand_shown(place, hidden if place.name else f"one of them is {metadata.name}: {hidden}")
-        data = {key: _text_of(value) for key, value in (secret.data or {}).items()}
+        room = MOST_VALUES - sum(len(one.document) for one in self.secrets)
+        data = {key: _text_of(value) for key, value in islice((secret.data or {}).items(), max(room, 0))}
         self.secrets.append(ValuesDocument(document=data, is_secret=True))
 
     @staticmethod
@@ -160,11 +164,11 @@ class Lookups:
 
 
 def _text_of(value: str) -> str:
-    """Of data in Base64; as it is where it is no text."""
+    """The text of data in Base64; the data as it is, where that is binary. Its beginning alone, which a mask needs."""
     try:
-        return b64decode(value).decode()
+        return b64decode(value).decode()[:_REMEMBERED]
     except ValueError:
-        return value
+        return value[:_REMEMBERED]
 
 
 def _list_of(gvk: GroupVersionKind, version: str, items: Sequence[bytes]) -> bytes:

@@ -21,7 +21,7 @@ from rukpak_py.core.masking import Mask
 from rukpak_py.formats.helm.request import ValuesDocument, leaves_of, secret_values
 
 Hide: TypeAlias = Callable[[str, str], str]  # of the deployment with this uid, in this text
-RENDERINGS = 8  # whose lookups are remembered: of what is wanted, what is installed, and edits in between
+RENDERINGS = 4  # whose lookups are remembered: of what is wanted, what is installed, and edits in between
 _Documents: TypeAlias = tuple[ValuesDocument, ...]
 
 

@@ -245,7 +245,7 @@ class ContentReconciler:
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds, *, again: bool = True) -> AppliedContent | None:
         """The watches show what was applied, but for what another client keeps changing and is left alone for now.
 
-        `again` False: whatever is to be applied again, and whoever has what is shared.
+        `again` False: also when everything is to be applied again, or another deployment has what is shared.
         """
         must_plan = again and (attempt.applies_all or not self._planner.shows_shared(attempt))
         if not attempt.is_settled or must_plan or must_judge_kept_crds(attempt, monotonic()):

@@ -109,7 +109,7 @@ class _Server(ThreadingHTTPServer):
             return self._answer(path, accept)
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Whoever has gone needs no answer."""
+        """The client has gone, and needs no answer."""
 
 
 class _Requests(BaseHTTPRequestHandler):

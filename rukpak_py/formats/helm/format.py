@@ -83,7 +83,7 @@ def _cluster(options: RenderOptions) -> ChartCluster | None:
     if view is None:
         return None
     if options.look_up is None:
-        raise ValueError("a chart that sees a cluster needs somebody who looks objects up in it")
+        raise ValueError("a release with a cluster needs look_up")
     return ChartCluster(view=view, look_up=options.look_up)
 
 

@@ -11,7 +11,9 @@ from rukpak_py.controllers.deployment.lookups import Lookups
 from rukpak_py.controllers.deployment.rendering_failures import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError
+from rukpak_py.core.masking import MOST_VALUES
 from rukpak_py.formats.helm.cluster_view import Lookup
+from rukpak_py.formats.helm.request import leaves_of
 from rukpak_py.kube.discovery_documents import GroupVersion, serve
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.charts import limited
@@ -101,3 +103,16 @@ async def test_lookups_are_bounded_in_number_and_size() -> None:
     large = lookups(client, chart_lookup_bytes=1024)
     with pytest.raises(LimitError, match="RUKPAK_LIMIT_CHART_LOOKUP_BYTES"):
         await large.during(rendering(large, SETTINGS))
+
+
+async def test_what_is_remembered_of_secrets_is_bounded() -> None:
+    """A mask needs no more: a chart may look up megabytes."""
+    client = FakeClient()
+    data = {"a": "d" * 100_000} | {f"k{number}": "c" * 8 for number in range(MOST_VALUES + 10)}
+    client.put("Secret", {"metadata": {"namespace": "shop", "name": "login"}, "data": data})
+    of = lookups(client)
+    for _ in range(2):
+        assert (await of.reply(LOGIN)).status == HTTPStatus.OK
+    remembered = [str(value) for one in of.secrets for value in leaves_of(one.document)]
+    assert len(remembered) == MOST_VALUES
+    assert max(map(len, remembered)) == 4096
