@@ -18,11 +18,10 @@ from typing import Any
 import msgspec
 
 from rukpak_py.apply.order import is_builtin
-from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.core.text import excerpt
 from rukpak_py.core.wording import joined
-from rukpak_py.formats.helm.cluster_view import ClusterView, ServedKind, ServedVersion
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import ApiError, NotFoundError
@@ -55,18 +54,6 @@ class CrdFacts:
     def resource(self, version: str) -> Resource:
         gvk = GroupVersionKind(self.kind.group, version, self.kind.kind)
         return Resource(gvk=gvk, plural=self.plural, namespaced=self.namespaced)
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Capabilities:
-    """What the templates of a chart may ask for."""
-
-    kube_version: str
-    api_versions: tuple[str, ...]  # `apps/v1` and `apps/v1/Deployment`
-
-
-class _ServerVersion(msgspec.Struct, rename="camel"):
-    git_version: str
 
 
 class Cluster:
@@ -145,39 +132,6 @@ class Cluster:
         """Ask for what is served, unless that was done a moment ago; who waits for a kind that came is told."""
         if monotonic() - self._refreshed_at > FRESH_SECONDS:
             await self._refresh()
-
-    async def capabilities(self) -> Capabilities:
-        """As helm without access to a cluster is told them: the version of the server, and each kind that it serves."""
-        body = await self._version()
-        try:
-            version = msgspec.json.decode(body, type=_ServerVersion)
-        except msgspec.MsgspecError as error:
-            raise UnavailableError("the API server does not report its version") from error
-        gvks = self.discovery.served.resources
-        names = {name for gvk in gvks for name in (gvk.api_version, f"{gvk.api_version}/{gvk.kind}")}
-        return Capabilities(kube_version=version.git_version, api_versions=tuple(sorted(names)))
-
-    async def view(self) -> ClusterView:
-        """What templates see that ask the cluster."""
-        return ClusterView(
-            version=await self._version(),
-            served=tuple(
-                ServedVersion(
-                    group=one.group,
-                    version=one.version,
-                    kinds=tuple(
-                        ServedKind(kind=resource.gvk.kind, plural=resource.plural, namespaced=resource.namespaced)
-                        for resource in one.resources
-                    ),
-                    other_kinds=tuple(sorted(one.subresource_kinds)),
-                    is_stale=one.is_stale,
-                )
-                for one in self.discovery.served.versions
-            ),
-        )
-
-    async def _version(self) -> bytes:
-        return (await self._client.raw_get("/version", verb="discover")).body
 
     async def may_be_hidden(self, gvk: GroupVersionKind) -> bool:
         """Whether a kind without a CRD may exist although discovery does not show it.

@@ -9,6 +9,7 @@ from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
+from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply
 from rukpak_py.controllers.deployment.applying import Applier
@@ -102,7 +103,8 @@ class DeploymentParts:
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         releases = ChartReleases(
             client=around.client,
-            cluster=around.cluster,
+            capabilities=ClusterCapabilities(around.client, around.cluster.discovery),
+            discovery=around.cluster.discovery,
             policy=LookupPolicy(system_namespace=around.system_namespace, opened=around.lookup_secrets_in),
             limits=around.limits,
         )

@@ -7,7 +7,7 @@ the history records, and with the same answer of `.Release.IsUpgrade`. Anything 
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import HISTORY, Adopt
-from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.installed_rendering import installed_entry, is_rendering_of
 from rukpak_py.controllers.deployment.lookup_policy import LookingUp, LookupPolicy
@@ -16,13 +16,15 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import ChartRenderer, Release, Rendering
 from rukpak_py.formats.helm.settings import settings_of
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.resources import SECRETS
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChartReleases:
     client: Client
-    cluster: Cluster
+    capabilities: ClusterCapabilities
+    discovery: Discovery
     policy: LookupPolicy
     limits: Limits
 
@@ -38,8 +40,8 @@ class ChartReleases:
         """What templates see, as it is at this moment."""
         name, is_upgrade = attempt.deployment.metadata.name, bool(made.is_upgrade)
         if made.renderer == ChartRenderer.CLUSTER:
-            return Release(name=name, is_upgrade=is_upgrade, cluster=await self.cluster.view())
-        capabilities = await self.cluster.capabilities()
+            return Release(name=name, is_upgrade=is_upgrade, cluster=await self.capabilities.view())
+        capabilities = await self.capabilities.told()
         return Release(
             name=name,
             is_upgrade=is_upgrade,
@@ -55,7 +57,7 @@ class ChartReleases:
             uid=attempt.deployment.metadata.uid,
             policy=self.policy,
         )
-        return Lookups(self.client, self.cluster.discovery.served, who, limits=self.limits)
+        return Lookups(self.client, self.discovery.served, who, limits=self.limits)
 
     async def _is_release_of_helm(self, attempt: Attempt) -> bool:
         """Whether a release of helm is taken over: its own upgrade would be one, too."""

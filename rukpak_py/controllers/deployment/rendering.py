@@ -9,7 +9,6 @@ because it may hang for the very reason that was corrected. Content that is wron
 that of a chart, which may ask for kinds, until what the cluster serves changes.
 """
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -17,16 +16,15 @@ from enum import Enum, auto
 from typing import NamedTuple
 
 from rukpak_py.api.source import is_directory
-from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.order import is_builtin
-from rukpak_py.apply.scaling import scaled
 from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.desired_content import desired_of
 from rukpak_py.controllers.deployment.installed_rendering import installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
@@ -42,7 +40,6 @@ from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
-TURN_BYTES = 64 * 1024  # of manifests, between two chances for the rest of the process
 RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
@@ -239,7 +236,7 @@ class Renderer:
             delete_hooks=has_delete_hooks(content.hooks),
         )
         attempt.state.rendered(attempt.content, facts)
-        desired = await _desire_all(content, resolution, attempt)
+        desired = await desired_of(content, resolution, attempt)
         facts = replace(facts, certificates=wanted_certificates(desired))
         attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
@@ -314,57 +311,6 @@ def differs(attempt: Attempt, digest: str) -> bool:
     """A rendering of what is installed is not what was installed."""
     installed = installed_rendering(attempt)
     return bool(installed) and digest != installed
-
-
-async def _desire_all(content: RenderedContent, resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
-    desired: dict[object, Desired] = {}
-    turn = 0
-    scalers = scaled(content.objects, default_namespace=attempt.namespace)
-    for obj in content.objects:
-        resource = resolution.resources.get(obj.head.gvk)
-        if resource is None:
-            continue
-        lasting = obj.head.key in content.lasting
-        one = _desire(
-            obj,
-            namespaced=resource.namespaced,
-            lasting=lasting,
-            create_only=obj.head.key in content.create_only,
-            scalers=scalers,
-            attempt=attempt,
-        )
-        known = desired.setdefault(one.key, one)
-        if known.payload.digest != one.payload.digest:
-            raise ContentError(f"the content has two different objects with the same name: {one.key}")
-        turn += len(obj.json)
-        if turn > TURN_BYTES:
-            turn = 0
-            await asyncio.sleep(0)
-    return tuple(desired.values())
-
-
-def _desire(
-    obj: Object,
-    *,
-    namespaced: bool,
-    lasting: bool,
-    create_only: bool,
-    scalers: Mapping[ObjectKey, ObjectKey],
-    attempt: Attempt,
-) -> Desired:
-    key = obj.head.key
-    return desire(
-        obj,
-        owner=attempt.owner,
-        namespaced=namespaced,
-        default_namespace=attempt.namespace,
-        custom=not is_builtin(obj.head.gvk.group),
-        outlives=attempt.makes(obj),
-        lasting=lasting,
-        create_only=create_only,
-        overrides=attempt.options.overrides,
-        scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
-    )
 
 
 def render_options(attempt: Attempt) -> RenderOptions:

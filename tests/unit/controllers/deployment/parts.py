@@ -13,7 +13,8 @@ from rukpak_py.api.install_options import InstallOptions, options_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers.cluster import Capabilities, Cluster, CrdFacts
+from rukpak_py.controllers.capabilities import Capabilities
+from rukpak_py.controllers.cluster import Cluster, CrdFacts
 from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -101,7 +102,7 @@ class FakeCluster:
     async def may_be_hidden(self, gvk: GroupVersionKind) -> bool:
         return gvk.group_kind in self.hidden
 
-    async def capabilities(self) -> Capabilities:
+    async def told(self) -> Capabilities:
         return Capabilities(kube_version="v1.35.0", api_versions=("v1", "v1/ConfigMap"))
 
     async def view(self) -> ClusterView:
@@ -119,7 +120,8 @@ class FakeCluster:
 def releases(cluster: FakeCluster, client: FakeClient | None = None) -> ChartReleases:
     return ChartReleases(
         client=cast("Any", client or FakeClient()),
-        cluster=cast("Any", cluster),
+        capabilities=cast("Any", cluster),
+        discovery=cast("Any", cluster),
         policy=LookupPolicy(system_namespace="ns"),
         limits=DEFAULT_LIMITS,
     )
