@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from e2e.release import Release
 
-pytestmark = pytest.mark.usefixtures("release")
+pytestmark = [pytest.mark.usefixtures("release"), pytest.mark.every_cluster]
 
 IMMUTABLE = 'admission webhook "vbundles.core.rukpak.io" denied the request: bundle.spec is immutable'
 CHANGE_OF_SPEC = '{"spec":{"source":{"configMaps":[{"path":"manifests","configMap":{"name":"another"}}]}}}'
