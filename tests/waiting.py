@@ -14,7 +14,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import Resource
 
 INTERVAL_SECONDS = 0.05
-PATIENCE_SECONDS = 30.0
+PATIENCE_SECONDS = 90.0  # far more than any wait takes on a busy machine: only a failure lasts so long
 TURNS = 100  # of the loop, in which a task of this process comes further; what takes longer waits for something else
 SHORT_INTERVAL_SECONDS = 0.01
 

@@ -45,7 +45,7 @@ WHAT_REFUSALS_QUOTE = "update to " * 20_000  # in a label, which the API server 
 async def hostile_bundles(tenant: Tenant, manifests: Path) -> AsyncIterator[list[str]]:
     """The names of Bundles with hostile sources, once they are created; they go with the block."""
     async with _hostile("servers", f"--manifests={manifests}", f"--prefix={tenant.name}-"):
-        await eventually(partial(_exists, manifests), what="the hostile servers are there", seconds=60)
+        await eventually(partial(_exists, manifests), what="the hostile servers are there")
         documents: list[Document] = list(yaml.safe_load_all(await asyncio.to_thread(manifests.read_text)))
         for document in documents:
             await tenant.admin.create(BUNDLES, "", orjson.dumps(document))
