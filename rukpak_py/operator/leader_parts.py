@@ -17,8 +17,8 @@ from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.existence import MissedDeletions, Watched
 from rukpak_py.controllers.jobs import ContentBudget
-from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import named
 from rukpak_py.formats.by_class import CLASSES

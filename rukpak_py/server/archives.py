@@ -1,20 +1,51 @@
 """An archive as an answer: whole or in part, in pieces that are read from disk while the client takes them.
 
 However large the archive is, a client that reads slowly holds one piece in memory, and one that reads nothing is cut
-off after a while.
+off after a while. One range of a `Range` header is sent. A header that the server does not understand is ignored, as
+RFC 9110 allows, and the whole archive is sent.
 """
 
 import asyncio
 import os
+import re
 from dataclasses import dataclass
 from io import BufferedReader
+from typing import NamedTuple
 
 from aiohttp import web
 
 from rukpak_py.core.metrics import CONTENT_BYTES
-from rukpak_py.server.ranges import Part, UnsatisfiableError, wanted_part
 
 _PIECE = 256 * 1024
+_ONE_RANGE = re.compile(r"bytes\s*+=\s*+(\d{0,18})\s*+-\s*+(\d{0,18})", re.IGNORECASE)
+
+
+class Part(NamedTuple):
+    start: int
+    length: int
+
+
+class UnsatisfiableError(ValueError):
+    """The range begins behind the end."""
+
+
+def wanted_part(header: str | None, size: int) -> Part | None:
+    """None: the whole."""
+    match = _ONE_RANGE.fullmatch((header or "").strip())
+    if match is None or match.groups() == ("", ""):
+        return None
+    first, last = match.groups()
+    if not first:
+        length = min(int(last), size)
+        if not length:
+            raise UnsatisfiableError
+        return Part(start=size - length, length=length)
+    start, end = int(first), int(last) if last else size - 1
+    if last and end < start:
+        return None
+    if start >= size:
+        raise UnsatisfiableError
+    return Part(start=start, length=min(end, size - 1) - start + 1)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from rukpak_py.formats.helm import rules as chart_rules
 from rukpak_py.formats.registry_v1.rules import definition_parts, operatorhub
 from rukpak_py.formats.registry_v1.typed import quantity
 from rukpak_py.kube import causes
-from rukpak_py.server import ranges
+from rukpak_py.server import archives
 from rukpak_py.sources.git import known_hosts
 from tests.unit.test_patterns import OLD_EMAIL
 
@@ -53,7 +53,7 @@ def test_quantities(text: str) -> None:
 
 @given(_of("bytes", "=", " ", "\t", "0", "123", "-", "x"))
 def test_ranges_of_requests(text: str) -> None:
-    found, former = ranges._ONE_RANGE.fullmatch(text), _RANGE.fullmatch(text)
+    found, former = archives._ONE_RANGE.fullmatch(text), _RANGE.fullmatch(text)
 
     assert (found and found.groups()) == (former and former.groups())
 

@@ -24,9 +24,8 @@ from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
 from rukpak_py.controllers.result.bundle_details import ContentPending, InstalledContentGone
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import FETCH_ERRORS
-from rukpak_py.controllers.result.progress import Fact
+from rukpak_py.controllers.result.progress import Fact, Words
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS

@@ -33,8 +33,7 @@ from rukpak_py.controllers.result.deployment_details import (
     RevertedDrift,
     Withdrawn,
 )
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json

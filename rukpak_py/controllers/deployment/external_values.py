@@ -19,9 +19,8 @@ from rukpak_py.controllers.deployment.facts import error_fact
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Detail
 from rukpak_py.controllers.result.errors import VALUES_ERRORS
-from rukpak_py.controllers.result.progress import Fact
+from rukpak_py.controllers.result.progress import Detail, Fact
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.core.wording import joined

@@ -11,9 +11,8 @@ from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
-from rukpak_py.controllers.result.detail import Detail, Words
 from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.kube.errors import ApiError

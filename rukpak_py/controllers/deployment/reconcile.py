@@ -34,9 +34,8 @@ from rukpak_py.controllers.result.bundle_details import (
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
-from rukpak_py.controllers.result.detail import Detail
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange
 from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS, Kind
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines

@@ -26,10 +26,9 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.masks import Hide, as_it_is
 from rukpak_py.controllers.deployment.state import StatusWrites
-from rukpak_py.controllers.result.changes import changed, shortened
+from rukpak_py.controllers.result.changes import Step, changed, recorded, shortened
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import StatusChange
-from rukpak_py.controllers.result.record import Step, recorded
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, is_too_large, write_status
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.client import Client

@@ -21,9 +21,8 @@ from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import MIRROR_ERRORS
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Words
 from rukpak_py.controllers.worker import failed
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError

@@ -5,7 +5,7 @@ from difflib import get_close_matches
 from rukpak_py.api.conditions import first_line
 from rukpak_py.api.names import BUNDLE_KIND, LEGACY_CLASSES
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.result.detail import Detail, Objects
+from rukpak_py.controllers.result.progress import Detail, Objects
 
 CLASSES = tuple(LEGACY_CLASSES.values())
 

@@ -1,6 +1,7 @@
 """What stages change of a status beside its conditions, in the API's own types."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from msgspec import UNSET
@@ -8,13 +9,21 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
-from rukpak_py.api.conditions import Conditions, brief, find_condition
+from rukpak_py.api.conditions import (
+    BUNDLE_DEPLOYMENT_CONDITIONS,
+    Conditions,
+    Summary,
+    brief,
+    complete,
+    find_condition,
+    summarise,
+)
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import mean_the_same
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.deployment.history_size import minimal_history
-from rukpak_py.controllers.result.conclusion import AnyStatus, Status
+from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
 from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 
@@ -121,3 +130,35 @@ def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentSt
     if old is None or new is None:
         return False
     return old.bundle == new.bundle and old.options is not None and not mean_the_same(old.options, new.options)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Step:
+    """A step of which the next process must know, whatever happens to this one. Only `conclude` and this make a status.
+
+    `ready`: what Ready says while it goes on. `is_request_open`: the latest request is still to be handled.
+    """
+
+    change: StatusChange
+    ready: str
+    is_request_open: bool = False
+
+
+def recorded(
+    before: BundleDeploymentStatus, step: Step, key: KeyFacts, clock: Clock, *, hide: Hide
+) -> BundleDeploymentStatus:
+    generation, now = key.generation, clock.timestamp()
+    conditions = summarise(
+        before.conditions,
+        Summary.PROGRESSING,
+        reason=Reason.DELETING if key.is_deleted else Reason.PROGRESSING,
+        message=hide(step.ready),
+        generation=generation,
+        now=now,
+    )
+    return replace(
+        changed(before, step.change, hide),
+        conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
+        observed_generation=generation,
+        last_handled_reconcile_at=before.last_handled_reconcile_at if step.is_request_open else key.asked,
+    )

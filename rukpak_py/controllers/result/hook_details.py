@@ -1,7 +1,7 @@
 """What is told of the hooks of a chart. The first object of the fact is the hook."""
 
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.result.detail import Detail, Objects, Words
+from rukpak_py.controllers.result.progress import Detail, Objects, Words
 from rukpak_py.core.wording import joined
 from rukpak_py.formats.hook import HookEvent
 

@@ -3,8 +3,14 @@
 A stage does not know whether it serves an upgrade, drift or a deletion, and says nothing about conditions, Events or
 retries: `conclude` does, by the causes of the facts. What several stages find out about one object stands in one fact
 for each cause, so that it is told once.
+
+The detail of a fact is what it knows beyond its cause and its objects, typed; text is made of it last. Two details that
+are equal tell the same: the identity of what is told is a digest of the class's name and the fields, so a class that is
+renamed is told once more after an upgrade of the operator. No detail masks anything: `conclude` does, before a text is
+cut.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import IntEnum
 from typing import Any
@@ -12,12 +18,47 @@ from typing import Any
 from msgspec import UNSET, Struct, UnsetType
 
 from rukpak_py.api.bundle_deployment import CompletedObject, Installation, InstalledContent, InstalledKind, KeptObject
+from rukpak_py.api.conditions import first_line
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import NO_DETAIL, Detail
 from rukpak_py.controllers.result.table import TABLE, Row
 from rukpak_py.core.objects import ObjectKey
+
+Objects = Sequence[ObjectKey]
+
+
+class Detail(Struct, frozen=True, kw_only=True, tag=True):
+    """`text` is what a condition says; `brief` is the line for Ready and for the Event."""
+
+    def text(self, objects: Objects, /) -> str:
+        raise NotImplementedError
+
+    def brief(self, objects: Objects, /) -> str:
+        return first_line(self.text(objects))
+
+
+class NoDetail(Detail, frozen=True, kw_only=True):
+    """The text is empty: for facts that nobody reads."""
+
+    def text(self, _: Objects, /) -> str:
+        return ""
+
+
+class Words(Detail, frozen=True, kw_only=True):
+    """The words of an error, a server or a source. `line`: for where one line has room, if not the first."""
+
+    words: str
+    line: str = ""
+
+    def text(self, _: Objects, /) -> str:
+        return self.words
+
+    def brief(self, _: Objects, /) -> str:
+        return first_line(self.line or self.words)
+
+
+NO_DETAIL = NoDetail()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.missed_deletions import MissedDeletions, Watched
+from rukpak_py.controllers.existence import MissedDeletions, Watched
 from rukpak_py.kube.answers import Listing
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLES, Resource

@@ -24,15 +24,16 @@ from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts
-from rukpak_py.controllers.result.detail import Detail, Words
 from rukpak_py.controllers.result.errors import FETCH_ERRORS
 from rukpak_py.controllers.result.progress import (
     NO_PROGRESS,
+    Detail,
     Fact,
     Progress,
     Reached,
     StatusChange,
     UnpackedContent,
+    Words,
 )
 from rukpak_py.core.errors import RukPakError
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.server.ranges import Part, UnsatisfiableError, wanted_part
+from rukpak_py.server.archives import Part, UnsatisfiableError, wanted_part
 
 SIZE = 100
 

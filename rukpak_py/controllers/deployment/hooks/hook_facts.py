@@ -14,9 +14,8 @@ from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_again
 from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import API_ERRORS
-from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.core.objects import Head, ObjectKey

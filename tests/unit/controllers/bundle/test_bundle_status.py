@@ -17,7 +17,6 @@ from rukpak_py.controllers.result.bundle_details import (
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, Conclusion, KeyFacts
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.errors import FETCH_ERRORS
 from rukpak_py.controllers.result.progress import (
     NO_PROGRESS,
@@ -26,6 +25,7 @@ from rukpak_py.controllers.result.progress import (
     Reached,
     StatusChange,
     UnpackedContent,
+    Words,
 )
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from tests.unit.controllers.fakes import LATER, NOW

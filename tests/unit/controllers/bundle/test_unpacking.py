@@ -15,8 +15,7 @@ from rukpak_py.controllers.bundle.unpacking import Result, Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT
 from rukpak_py.controllers.ports import Sources
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import Fact
+from rukpak_py.controllers.result.progress import Fact, Words
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.formats.by_class import Classes

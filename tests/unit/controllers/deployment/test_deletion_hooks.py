@@ -23,8 +23,7 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.hook import Hook, HookEvent

@@ -21,8 +21,7 @@ from rukpak_py.controllers.deployment.state import (
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import Withdrawn
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 from tests.unit.apply.lives import OWNER, key, live, managed, owned

@@ -27,8 +27,7 @@ from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Conclusion, KeyFacts
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Words
 from rukpak_py.core.objects import GroupVersionKind, Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, ServerUnavailableError

@@ -11,16 +11,17 @@ from rukpak_py.controllers.queue import BackOff, Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is, conclude
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, Conclusion, KeyFacts
-from rukpak_py.controllers.result.detail import Detail, Words
 from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import (
     NO_PROGRESS,
+    Detail,
     Fact,
     Progress,
     Reached,
     RecordedInstallation,
     StatusChange,
     UnpackedContent,
+    Words,
 )
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.values import START, source

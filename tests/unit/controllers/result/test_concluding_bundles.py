@@ -6,8 +6,7 @@ import pytest
 
 from rukpak_py.controllers.result.bundle_details import ContentPending, Unpacking
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.detail import Words
-from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from tests.unit.controllers.result.concluding import (
     FINISHED,
     FIRST,

@@ -8,9 +8,8 @@ from msgspec.structs import replace as with_fields
 from rukpak_py.api.notes import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.hook_details import RunningHook
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Reached
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Reached, Words
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
 from tests.unit.controllers.result.concluding import (

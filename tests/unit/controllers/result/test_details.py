@@ -6,7 +6,7 @@ from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result import bundle_details as bundles
 from rukpak_py.controllers.result import deployment_details as deployments
 from rukpak_py.controllers.result import hook_details as hooks
-from rukpak_py.controllers.result.detail import NO_DETAIL, Detail, Words
+from rukpak_py.controllers.result.progress import NO_DETAIL, Detail, Words
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
 

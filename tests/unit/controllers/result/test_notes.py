@@ -11,9 +11,8 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.conclusion import Clock
 from rukpak_py.controllers.result.deployment_details import Applying, ContestedFields
-from rukpak_py.controllers.result.detail import Words
 from rukpak_py.controllers.result.judged import identity_of
-from rukpak_py.controllers.result.progress import NO_PROGRESS
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Words
 from tests.unit.controllers.result.concluding import (
     FRESH,
     ILL,

@@ -9,7 +9,7 @@ CONTROLLERS = Path(rukpak_py.__file__).parent / "controllers"
 CONDITION_MAKERS = frozenset({"set_condition", "summarise", "complete", "Condition"})
 MAKERS = {
     "result/conditions.py",  # of `conclude`
-    "result/record.py",
+    "result/changes.py",  # of a step that is recorded before it is taken
 }
 WRITERS = {"bundle/status_writer.py", "deployment/status_writer.py", "instance/status_writer.py"}
 CONCLUDING = {"bundle/reconcile.py", "deployment/reporting.py", "instance/reconcile.py"}
