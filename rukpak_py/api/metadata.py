@@ -1,9 +1,11 @@
 """What we read of an object's metadata."""
 
+from collections.abc import Mapping
 from typing import Annotated
 
 from msgspec import field
 
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, GROUP, OTHER_CA_ANNOTATIONS
 from rukpak_py.api.schema import ApiType, doc
 
 
@@ -14,6 +16,17 @@ class OwnerReference(ApiType, frozen=True, kw_only=True, gc=False):
     uid: str = ""
     controller: bool | None = None
     block_owner_deletion: bool | None = None
+
+
+def is_deployment(owner: OwnerReference) -> bool:
+    return owner.kind == BUNDLE_DEPLOYMENT_KIND and owner.api_version.split("/", 1)[0] == GROUP
+
+
+def other_injectors(annotations: Mapping[str, str]) -> list[str]:
+    """The annotations by which another tool fills in the `caBundle`."""
+    sources = OTHER_CA_ANNOTATIONS[:2]  # the others count when they are true
+    found = [(key, annotations.get(key, "")) for key in OTHER_CA_ANNOTATIONS]
+    return [key for key, value in found if value == "true" or (value and key in sources)]
 
 
 class ObjectMeta(ApiType, frozen=True, kw_only=True):

@@ -12,12 +12,12 @@ from typing import Any
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_UID_ANNOTATION
 from rukpak_py.apply.field_sets import FieldSet, subtract, union
 from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
-from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.errors import StaleError
+from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
 from rukpak_py.kube.metadata import LiveObject, Metadata
 
 LOOKS = 3  # at an object that moves

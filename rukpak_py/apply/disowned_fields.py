@@ -8,13 +8,13 @@ from collections.abc import Sequence
 
 from rukpak_py.apply.field_paths import canonical
 from rukpak_py.apply.ignored import IgnoredField, below_whole_lists, without_ignored
-from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.core.wording import named
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError
+from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import Resource
 

@@ -26,7 +26,6 @@ from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase, is_builtin
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.plan import TAKES, WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
@@ -40,7 +39,7 @@ from rukpak_py.apply.replacing import (
 )
 from rukpak_py.apply.results import ChangeSet, DryRun, Failure, FailureKind
 from rukpak_py.apply.take_over import take_over
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.apply.unions.switch import RefusedApply
 from rukpak_py.apply.unions.table import unions_of
 from rukpak_py.core.errors import ConflictError, RukPakError
@@ -56,6 +55,7 @@ from rukpak_py.kube.errors import (
     SchemaError,
     StaleError,
 )
+from rukpak_py.kube.pace import Pace, run_bounded
 from rukpak_py.kube.resources import CRDS, Resource
 
 LOG = logging.getLogger(__name__)

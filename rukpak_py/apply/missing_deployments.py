@@ -8,9 +8,9 @@ from collections.abc import Iterable
 
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.target import run_bounded
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 

@@ -8,12 +8,11 @@ ours. All these travel with copies, so what is not desired is deleted only when 
 from dataclasses import dataclass
 
 from rukpak_py.api.install_options import flag
-from rukpak_py.api.metadata import OwnerReference
+from rukpak_py.api.metadata import OwnerReference, is_deployment
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
     DELETION_POLICY_ANNOTATION,
-    GROUP,
     HELM_RELEASE_ANNOTATION,
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
@@ -26,10 +25,10 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.health import Health
 from rukpak_py.apply.identity import identity, read_applied
 from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
-from rukpak_py.apply.managed_entries import fields_in, is_ours
 from rukpak_py.apply.tools import other_tool
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.core.wording import with_finalizers
+from rukpak_py.kube.managed_fields import fields_in, is_ours
 from rukpak_py.kube.metadata import Metadata, field_hash
 
 CALLER_GROUPS = frozenset({"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"})
@@ -73,10 +72,6 @@ class ObservedObject:
     def is_proven_of(self, uid: str) -> bool:
         """Whether this very object, and not one that it was copied from, was applied for the deployment of this uid."""
         return bool(self.applied and self.fields) and self.identity in {"", identity(uid, self.key)}
-
-
-def is_deployment(owner: OwnerReference) -> bool:
-    return owner.kind == BUNDLE_DEPLOYMENT_KIND and owner.api_version.split("/", 1)[0] == GROUP
 
 
 def observed_object(

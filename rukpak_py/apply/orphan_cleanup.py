@@ -20,10 +20,10 @@ from typing import Protocol
 
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
-from rukpak_py.apply.target import run_bounded
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import Resource
 
 HELD_AFTER = 30.0  # seconds: finalizers of working controllers are gone by then

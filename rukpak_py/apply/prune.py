@@ -28,11 +28,12 @@ from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.released import released_value
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.pace import run_bounded
 
 _SERVING = frozenset({ApplyPhase.CRDS, ApplyPhase.WORKLOADS})  # what custom resources need to go
 LOOKS = 3  # at an object that moves while it is to be deleted

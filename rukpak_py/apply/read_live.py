@@ -4,9 +4,10 @@ from collections.abc import Iterable
 
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.kube.errors import ApiError, KindNotServedError, NotFoundError
+from rukpak_py.kube.errors import KindNotServedError, NotFoundError
+from rukpak_py.kube.pace import run_bounded
 
 
 async def read_live(target: Target, inventory: Inventory, keys: Iterable[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
@@ -47,18 +48,6 @@ async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> lis
 
     await run_bounded(get, keys)
     return sorted(found, key=lambda live: live.key)
-
-
-async def last_managers(target: Target, key: ObjectKey) -> list[str]:
-    """The managers that wrote to the object itself last, beside us. Empty where what they did leaves no entry."""
-    try:
-        metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
-    except ApiError:
-        return []
-    ours = {target.owner.manager, target.owner.ca_manager}
-    others = [entry for entry in metadata.managed_fields if not entry.subresource and entry.manager not in ours]
-    last = max((entry.time or "" for entry in others), default="")
-    return sorted({f'"{entry.manager}"' for entry in others if (entry.time or "") == last})
 
 
 async def _get(target: Target, key: ObjectKey) -> ObservedObject | None:

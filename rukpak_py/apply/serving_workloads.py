@@ -11,7 +11,7 @@ import orjson
 
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import ApplyPhase
-from rukpak_py.apply.webhook_client_configs import caller_outline
+from rukpak_py.core.ca_bundles import caller_outline
 from rukpak_py.core.objects import GroupKind, ObjectKey
 
 _CONFIGURATIONS = frozenset({"MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"})

@@ -11,12 +11,12 @@ Which fields these are, only the server can tell: `outcome` is its answer to a d
 
 from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.apply.field_sets import FieldSet, subtract, union
-from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError
+from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
 from rukpak_py.kube.metadata import ManagedFields, Metadata
 from rukpak_py.kube.resources import Resource
 

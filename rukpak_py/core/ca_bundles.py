@@ -10,6 +10,9 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
+import orjson
+
 from rukpak_py.core import x509
 
 Manifest = dict[str, Any]
@@ -77,3 +80,37 @@ def trusts(manifest: Manifest, certificate: bytes, *, is_ours: Callable[[Webhook
 
 def _mapping(value: object) -> Manifest:
     return value if isinstance(value, dict) else {}
+
+
+class _Metadata(msgspec.Struct):
+    annotations: dict[str, str] | None = None
+
+
+class _Spec(msgspec.Struct):
+    service: Any = None
+    conversion: Any = None
+
+
+class _Outline(msgspec.Struct):
+    kind: str = ""
+    metadata: _Metadata = msgspec.field(default_factory=_Metadata)
+    webhooks: Any = None
+    spec: _Spec | None = None
+
+
+_DECODER = msgspec.json.Decoder(_Outline)
+
+
+def caller_outline(body: bytes) -> Manifest:
+    """A manifest without the schemas of a CRD, which may be megabytes.
+
+    One that has something else in the place of these fields, or is small, comes whole.
+    """
+    found: Manifest
+    try:
+        outline = _DECODER.decode(body)
+    except msgspec.ValidationError:
+        outline = None
+    whole = outline is None or outline.kind == "APIService"
+    found = orjson.loads(body) if whole else msgspec.to_builtins(outline)
+    return found

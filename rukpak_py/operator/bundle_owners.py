@@ -3,8 +3,7 @@
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.installed import installed_as
-from rukpak_py.api.metadata import OwnerReference
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, GROUP
+from rukpak_py.api.metadata import OwnerReference, is_deployment
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.controllers.cache import Cache
@@ -35,7 +34,7 @@ class BundleOwners:
         Where no cache has the deployment it is read: after a restart the Bundle may be told of first.
         """
         controller = bundle.metadata.controller
-        if controller is None or not _is_deployment(controller):
+        if controller is None or not is_deployment(controller):
             return None
         deployment = self._of(bundle) or await self._read(controller)
         return installed_as(deployment.status, bundle.metadata.name) if deployment is not None else None
@@ -51,7 +50,3 @@ class BundleOwners:
         controller = bundle.metadata.controller
         name = self._deployments.name_of(controller.uid) if controller is not None else None
         return self._deployments.get(name) if name is not None else None
-
-
-def _is_deployment(controller: OwnerReference) -> bool:
-    return controller.kind == BUNDLE_DEPLOYMENT_KIND and controller.api_version.startswith(f"{GROUP}/")

@@ -3,20 +3,12 @@
 What such a manifest gives as `caBundle` is a placeholder. Owning it is an endless fight with the injector.
 """
 
-from collections.abc import Mapping
 from typing import Any
 
-from rukpak_py.api.names import INJECT_CA_ANNOTATION, OTHER_CA_ANNOTATIONS
+from rukpak_py.api.metadata import other_injectors
+from rukpak_py.api.names import INJECT_CA_ANNOTATION
 from rukpak_py.apply.normalise.edit import edit, edit_each, without
 from rukpak_py.apply.normalise.notes import Notes
-
-_INJECTED_WHEN_TRUE = frozenset({"cert-manager.io/inject-apiserver-ca", "service.beta.openshift.io/inject-cabundle"})
-
-
-def other_injectors(annotations: Mapping[str, str]) -> list[str]:
-    """The annotations by which somebody else fills in the `caBundle`."""
-    found = [(key, annotations.get(key, "")) for key in OTHER_CA_ANNOTATIONS]
-    return [key for key, value in found if value and (key not in _INJECTED_WHEN_TRUE or value == "true")]
 
 
 def leave_authorities_to_injector(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:

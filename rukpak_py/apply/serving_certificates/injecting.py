@@ -16,7 +16,6 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.apply.managed_entries import entry_with, fields_in
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.steps import Injection
@@ -25,6 +24,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH
+from rukpak_py.kube.managed_fields import entry_with, fields_in
 from rukpak_py.kube.metadata import LiveObject, ManagedFields, Metadata, decode_metadata, field_hash
 from rukpak_py.kube.resources import Resource
 

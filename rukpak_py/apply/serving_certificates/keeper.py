@@ -15,7 +15,6 @@ from datetime import UTC, datetime
 from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.read_live import last_managers
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
 from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (
@@ -39,10 +38,11 @@ from rukpak_py.apply.serving_certificates.steps import (
 from rukpak_py.apply.serving_certificates.store import SecretStore
 from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget, ServingCertificate, WantedCertificates
 from rukpak_py.apply.serving_certificates.watching import ServingSecrets
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import SECRETS
 
 LOG = logging.getLogger(__name__)
@@ -295,7 +295,7 @@ class ServingCertificates:
         if until is None:
             return False
         if key not in managers:
-            managers[key] = tuple(await last_managers(work.target, key))
+            managers[key] = await work.target.last_managers(key)
         work.result.resting[key] = managers[key]
         work.result.look_again_in((until - now).total_seconds())
         return True

@@ -16,6 +16,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.api.metadata import is_deployment
 from rukpak_py.api.names import (
     CA_KEY,
     CERTIFICATE_EXPIRY_ANNOTATION,
@@ -23,7 +24,6 @@ from rukpak_py.api.names import (
     SERVING_CERTIFICATE_LABEL,
     TRUSTED_SINCE_ANNOTATION,
 )
-from rukpak_py.apply.observed_object import is_deployment
 from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.steps import Issued, Stored
 from rukpak_py.apply.serving_certificates.wanted import ServingCertificate

@@ -11,12 +11,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rukpak_py.api.metadata import other_injectors
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.normalise.authorities import other_injectors
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.webhook_client_configs import caller_outline
-from rukpak_py.core.ca_bundles import callers
+from rukpak_py.core.ca_bundles import caller_outline, callers
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
 CALLERS = frozenset(

@@ -13,11 +13,11 @@ import orjson
 
 from rukpak_py.apply.field_paths import canonical, placed, without_paths
 from rukpak_py.apply.field_sets import FieldSet, union
-from rukpak_py.apply.managed_entries import Entry, entry_with, fields_in, is_ours
 from rukpak_py.apply.unions.excluded import excluded
 from rukpak_py.apply.unions.outcome import JsonPatch, outcome_patch
 from rukpak_py.core.nesting import cut, nests_deeper
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
 from rukpak_py.kube.metadata import ManagedFields, decode_metadata
 
 DEEPEST = 200  # no union lies in an object that nests so deeply

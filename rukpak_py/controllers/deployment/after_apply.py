@@ -19,7 +19,7 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
-from rukpak_py.apply.read_live import last_managers, owned_but_unlabelled
+from rukpak_py.apply.read_live import owned_but_unlabelled
 from rukpak_py.apply.removed_objects import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.shared import SharedObject
@@ -193,7 +193,7 @@ class AfterApply:
         drift, planned = applied.attempt.state.drift, applied.planned
         if not drift.is_reported(applied.resting) and planned is not None:
             named = sorted(applied.resting)[:NAMED_CONFLICTS]
-            drift.report(applied.resting, {key: await last_managers(planned.target, key) for key in named})
+            drift.report(applied.resting, {key: await planned.target.last_managers(key) for key in named})
         detail = details.ContestedFields(managers=tuple(map(tuple, drift.managers.values())))
         return Fact(cause=Cause.FIELDS_CONTESTED, detail=detail, objects=tuple(drift.managers))
 

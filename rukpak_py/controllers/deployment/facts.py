@@ -5,7 +5,6 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
-from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
@@ -16,6 +15,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Pro
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.pace import Pace
 from rukpak_py.kube.resources import NAMESPACES
 
 LOG = logging.getLogger(__name__)

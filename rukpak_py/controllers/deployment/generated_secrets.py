@@ -13,7 +13,6 @@ from typing import Final
 
 from rukpak_py.apply.plan import TAKES, Action
 from rukpak_py.apply.secret_values import ChangedValue, changed_values, is_secret, values_of
-from rukpak_py.apply.target import run_bounded
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.second_rendering import SecondRendering
@@ -23,6 +22,7 @@ from rukpak_py.controllers.result.progress import Fact, Progress
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.settings import settings_of
 from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import SECRETS
 
 _CHANGING: Final = frozenset({*TAKES, Action.UPDATE})

@@ -13,7 +13,7 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -21,6 +21,7 @@ from rukpak_py.core.errors import AccessError
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import InvalidError, KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.pace import run_bounded
 
 LOG = logging.getLogger(__name__)
 

@@ -11,10 +11,10 @@ import orjson
 
 from rukpak_py.apply.health import Health, HealthStatus, cause_among
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.target import run_bounded
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import PODS
 
 HOLDS_SECONDS = 30.0  # an answer, for looks that something else brings

@@ -17,7 +17,6 @@ from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.pace import Pace
 from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
 from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment.content_key import ContentKey
@@ -31,6 +30,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, R
 from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
+from rukpak_py.kube.pace import Pace
 from rukpak_py.kube.resources import CRDS, NAMESPACES
 
 _NOT_DUE = Fact(cause=Cause.NOT_DUE)

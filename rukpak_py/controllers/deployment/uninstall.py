@@ -32,7 +32,7 @@ from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.apply.target import Target, run_bounded
+from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
@@ -48,6 +48,7 @@ from rukpak_py.core.wording import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, NAMESPACES
 
 

@@ -12,8 +12,8 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH, PLAIN_CLASS
-from rukpak_py.apply.pace import FIRST_PLACES
 from rukpak_py.kube.calls import Lane
+from rukpak_py.kube.pace import FIRST_PLACES
 from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
 from rukpak_py.kube.transport import IN_FLIGHT
 from tests.integration.operator.conftest import StartOperator

@@ -3,8 +3,8 @@
 from typing import Any
 
 from rukpak_py.api.names import RELEASED_ANNOTATION
-from rukpak_py.apply.managed_entries import Entry
 from rukpak_py.apply.take_over import UPSTREAM_MANAGERS, entries_taken_over
+from rukpak_py.kube.managed_fields import Entry
 from tests.unit.apply.lives import OWNER, managed, metadata
 
 OURS: dict[str, Any] = {"f:data": {"f:x": {}}}

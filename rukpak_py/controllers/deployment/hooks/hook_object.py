@@ -12,6 +12,7 @@ from typing import Any
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.api.hook_status import RunningHook
+from rukpak_py.api.metadata import is_deployment
 from rukpak_py.api.names import (
     HELM_HOOK_ANNOTATION,
     HOOK_RUN_ANNOTATION,
@@ -21,7 +22,7 @@ from rukpak_py.api.names import (
 from rukpak_py.apply import ownership
 from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
-from rukpak_py.apply.observed_object import is_deployment, observed_object
+from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.hooks.verdict import JOB, time_limit
 from rukpak_py.core.objects import ObjectKey, canonical_json

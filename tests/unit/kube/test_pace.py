@@ -4,8 +4,7 @@ import asyncio
 
 import pytest
 
-from rukpak_py.apply.pace import AT_ONCE, FIRST_PLACES, SLOW_SECONDS, STAGE_SECONDS, Pace, SlowAnswer
-from rukpak_py.apply.target import run_bounded
+from rukpak_py.kube.pace import AT_ONCE, FIRST_PLACES, SLOW_SECONDS, STAGE_SECONDS, Pace, SlowAnswer, run_bounded
 
 QUICK = 0.01
 

@@ -10,9 +10,16 @@ slow and its neighbours are not. Each has a pace of its own, which outlives a lo
   cut short. It has begun something by then, so that each look gets on.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections import deque
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from time import monotonic
+from typing import TypeVar
+
+from rukpak_py.core.errors import RukPakError
+
+Item = TypeVar("Item")
 
 AT_ONCE = 16  # requests of one deployment; the client bounds the process
 FIRST_PLACES = 4
@@ -61,3 +68,50 @@ class Pace:
     def is_over(self) -> bool:
         """The stage begins nothing more; the next look goes on."""
         return self.is_slow and self._clock() - self._began >= STAGE_SECONDS
+
+
+async def run_bounded(
+    work: Callable[[Item], Awaitable[None]], items: Iterable[Item], *, pace: Pace | None = None
+) -> list[Item]:
+    """`work` on all items, a bounded number at a time; the first exception ends the rest and is raised.
+
+    `pace` says how many at a time, and when it is over. Returns the items that were not begun by then.
+    """
+    waiting, running, has_failed = deque(items), 0, False
+
+    def may_begin() -> bool:
+        if pace is None:
+            return running < AT_ONCE
+        return running < pace.places and not pace.is_over
+
+    async def run(item: Item) -> None:
+        nonlocal running, has_failed
+        try:
+            await work(item)
+        except BaseException:  # a cancellation, too: the group ends, and nothing more may begin in it
+            has_failed = True
+            raise
+        running -= 1
+        if not has_failed:
+            begin()
+
+    def begin() -> None:
+        nonlocal running
+        while waiting and may_begin():
+            running += 1
+            group.create_task(run(waiting.popleft()))
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            begin()
+    except ExceptionGroup as failures:
+        expected = failures.subgroup(RukPakError)
+        if expected is None or failures.split(RukPakError)[1] is not None:
+            raise  # a bug among them
+        raise _first(expected) from None
+    return list(waiting)
+
+
+def _first(group: BaseExceptionGroup[RukPakError]) -> RukPakError:
+    first = group.exceptions[0]
+    return _first(first) if isinstance(first, BaseExceptionGroup) else first

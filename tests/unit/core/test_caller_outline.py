@@ -4,8 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.webhook_client_configs import caller_outline
-from rukpak_py.core.ca_bundles import callers
+from rukpak_py.core.ca_bundles import caller_outline, callers
 from rukpak_py.core.objects import canonical_json
 
 SERVICE = {"service": {"name": "hooks", "namespace": "ns"}}

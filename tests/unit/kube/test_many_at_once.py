@@ -4,9 +4,8 @@ import asyncio
 
 import pytest
 
-from rukpak_py.apply.pace import AT_ONCE
-from rukpak_py.apply.target import run_bounded
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.kube.pace import AT_ONCE, run_bounded
 
 
 async def test_the_first_expected_failure_comes_out_by_itself() -> None:

@@ -4,7 +4,6 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.apply.field_sets import FieldSet
 from rukpak_py.kube.metadata import ManagedFields
 
 Entry = dict[str, Any]
@@ -15,12 +14,12 @@ def is_ours(entry: ManagedFields, manager: str) -> bool:
     return entry.manager == manager and entry.operation == "Apply" and not entry.subresource
 
 
-def fields_in(entry: ManagedFields) -> FieldSet:
-    fields: FieldSet = orjson.loads(bytes(entry.fields_v1) or b"{}")
+def fields_in(entry: ManagedFields) -> dict[str, Any]:
+    fields: dict[str, Any] = orjson.loads(bytes(entry.fields_v1) or b"{}")
     return fields
 
 
-def entry_with(entry: ManagedFields, fields: FieldSet) -> Entry:
+def entry_with(entry: ManagedFields, fields: dict[str, Any]) -> Entry:
     """The entry as the server takes it, owning these fields."""
     sent = {
         "manager": entry.manager,
