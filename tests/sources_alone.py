@@ -24,7 +24,7 @@ from tests.workers import SPOOL, WORKERS
 class Nothing:
     """All ports."""
 
-    async def get(self, name: str) -> ConfigMap:
+    async def config_map(self, name: str) -> ConfigMap:
         raise UnavailableError(f"no ConfigMap {name!r}")
 
     async def names(self) -> Sequence[str]:

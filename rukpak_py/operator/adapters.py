@@ -1,8 +1,7 @@
 """The ports of `server`, `controllers` and `sources`, in terms of the API client."""
 
-import base64
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import msgspec
@@ -13,15 +12,13 @@ from rukpak_py.api.names import (
     BUNDLE_INSTANCE_KIND,
     BUNDLE_KIND,
     FIELD_MANAGER,
-    HOSTS_ANNOTATION,
     Reason,
 )
-from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.logs import about, log_event
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
@@ -29,17 +26,12 @@ from rukpak_py.kube.resources import (
     BUNDLE_DEPLOYMENTS,
     BUNDLE_INSTANCES,
     BUNDLES,
-    CONFIG_MAPS,
     SECRETS,
-    SERVICE_ACCOUNTS,
     Resource,
 )
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
-from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.ports import OPAQUE, SourceSecret
 
-DEFAULT_ACCOUNT = "default"  # of pods that name no other
 _LOGS = {
     BUNDLE_KIND: logging.getLogger("rukpak_py.controllers.bundle"),
     BUNDLE_DEPLOYMENT_KIND: logging.getLogger("rukpak_py.controllers.deployment"),
@@ -81,40 +73,13 @@ def _level(kind: str, reason: str) -> int:
 class SystemSecrets:
     """The certificate keeper's `Secrets`."""
 
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client = client
-        self._namespace = namespace
+    def __init__(self, objects: SystemObjects) -> None:
+        self._objects = objects
+        self.create, self.replace = objects.create_secret, objects.replace_secret
 
     async def read(self, name: str) -> Secret | None:
-        try:
-            manifest = orjson.loads(await self._client.get(SECRETS, self._namespace, name))
-        except NotFoundError:
-            return None
-        return Secret(data=data_of_secret(manifest), version=manifest["metadata"]["resourceVersion"])
-
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
-        try:
-            await self._client.create(SECRETS, self._namespace, self._body(name, data))
-        except AlreadyExistsError:
-            return False
-        return True
-
-    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
-        try:
-            await self._client.replace(SECRETS, self._namespace, name, self._body(name, data, version))
-        except (StaleError, NotFoundError):
-            return False
-        return True
-
-    def _body(self, name: str, data: Mapping[str, bytes], version: str = "") -> bytes:
-        metadata = {
-            "name": name,
-            "namespace": self._namespace,
-            "labels": OWN_SECRET_LABELS,
-            **({"resourceVersion": version} if version else {}),
-        }
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        return canonical_json({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded})
+        found = await self._objects.read(SECRETS, name)
+        return Secret(data=found.secret_data(), version=found.metadata.resource_version) if found is not None else None
 
 
 class WebhookConfigurations:
@@ -140,94 +105,8 @@ class WebhookConfigurations:
         await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager=FIELD_MANAGER, force=True)
 
 
-class SystemConfigMaps:
-    """The content of ConfigMaps of the system namespace, for the configMaps source."""
-
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client = client
-        self._namespace = namespace
-
-    async def get(self, name: str) -> ConfigMap:
-        try:
-            manifest = orjson.loads(await self._client.get(CONFIG_MAPS, self._namespace, name))
-        except NotFoundError as error:
-            text = f'get configmap {self._namespace}/{name}: ConfigMap "{name}" not found'
-            raise UnavailableError(text) from error
-        return ConfigMap(data=data_of_config_map(manifest))
-
-
-def data_of_config_map(manifest: Mapping[str, Any]) -> dict[str, bytes]:
-    binary = manifest.get("binaryData") or {}
-    text = {key: value.encode() for key, value in (manifest.get("data") or {}).items()}
-    return text | {key: base64.b64decode(value) for key, value in binary.items()}
-
-
-def data_of_secret(manifest: Mapping[str, Any]) -> dict[str, bytes]:
-    return {key: base64.b64decode(value) for key, value in (manifest.get("data") or {}).items()}
-
-
-def own_secret(name: str, manifest: Mapping[str, Any]) -> str:
-    """Why nothing may refer to this Secret of the system namespace, when it is our own; its data is not looked at."""
-    metadata = manifest["metadata"]
-    return own_by_name(name) or own_by_marks(
-        name,
-        kind=manifest.get("type") or "",
-        labels=metadata.get("labels") or {},
-        annotations=metadata.get("annotations") or {},
-    )
-
-
 class _Reference(msgspec.Struct, frozen=True):
     name: str = ""
-
-
-class SystemCredentials:
-    """The Secrets of the system namespace, for the sources. What they hold is never remembered and never logged."""
-
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client = client
-        self._namespace = namespace
-
-    async def secret(self, name: str) -> SourceSecret:
-        try:
-            body = await self._client.get(SECRETS, self._namespace, name)
-        except NotFoundError as error:
-            raise UnavailableError(f'get secret {self._namespace}/{name}: Secret "{name}" not found') from error
-        manifest = orjson.loads(body)
-        version = manifest["metadata"]["resourceVersion"]
-        if own := own_secret(name, manifest):
-            return SourceSecret(own=own, version=version)
-        return SourceSecret(
-            data=data_of_secret(manifest),
-            type=manifest.get("type") or OPAQUE,
-            hosts=(manifest["metadata"].get("annotations") or {}).get(HOSTS_ANNOTATION),
-            version=version,
-        )
-
-
-class _Account(msgspec.Struct, rename="camel"):
-    image_pull_secrets: list[_Reference] | None = None
-
-
-class AccountPullSecrets:
-    """Of the service account that a pod of the system namespace has when it names none."""
-
-    def __init__(self, client: Client, namespace: str) -> None:
-        self._client = client
-        self._namespace = namespace
-        self.last_names: Sequence[str] = ()  # as the last fetch of an image found them
-
-    async def names(self) -> Sequence[str]:
-        self.last_names = await self._names()
-        return self.last_names
-
-    async def _names(self) -> Sequence[str]:
-        try:
-            body = await self._client.get(SERVICE_ACCOUNTS, self._namespace, DEFAULT_ACCOUNT)
-        except NotFoundError:
-            return ()
-        account = msgspec.json.decode(body, type=_Account)
-        return tuple(secret.name for secret in account.image_pull_secrets or [] if secret.name)
 
 
 class _Item(msgspec.Struct, frozen=True, rename="camel"):

@@ -9,9 +9,9 @@ from collections.abc import Callable
 
 import msgspec
 
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS
@@ -30,8 +30,7 @@ _FLAGS = msgspec.json.Decoder(_Flags)
 
 class ConfigMapWatch:
     def __init__(self, client: Client, namespace: str, *, on_restore: OnRestore | None = None) -> None:
-        self._client = client
-        self._namespace = namespace
+        self._objects = SystemObjects(client, namespace)
         self._immutable: set[str] = set()
         self._listeners: list[OnChange] = []
         self.informer = Informer(
@@ -49,14 +48,12 @@ class ConfigMapWatch:
         """Call it at every change from now on."""
         self._listeners.append(listener)
 
-    async def immutable(self, namespace: str, name: str) -> bool | None:
+    async def immutable(self, name: str) -> bool | None:
         """The flag of a ConfigMap; None when there is no such ConfigMap."""
-        if namespace == self._namespace and name in self._immutable:
+        if name in self._immutable:
             return True
-        try:
-            return _is_immutable(await self._client.get(CONFIG_MAPS, namespace, name))
-        except NotFoundError:
-            return None
+        found = await self._objects.read(CONFIG_MAPS, name)
+        return bool(found.immutable) if found is not None else None
 
     def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         if new is not None and _is_immutable(new.json or b"{}"):

@@ -1,6 +1,6 @@
 """The controllers' `DigestKeys`: one key, in a Secret of the system namespace that is made when it is needed first.
 
-Whoever leads reads the same Secret, so digests outlive processes and replicas. A Secret that is deleted under a running
+Every leader reads the same Secret, so digests outlive processes and replicas. A Secret that is deleted under a running
 operator comes back with the key that the operator remembers. A key that is lost for good only costs that digests in
 statuses cannot be compared any more; see `api.options.recognised` for what follows.
 """
@@ -8,16 +8,17 @@ statuses cannot be compared any more; see `api.options.recognised` for what foll
 import asyncio
 
 from rukpak_py.api.names import DIGEST_KEY_SECRET
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
-from rukpak_py.server.certificate_secrets import Secrets
+from rukpak_py.kube.resources import SECRETS
 
 _FIELD = "key"
-_TRIES = 3  # somebody else may write it, too
+_TRIES = 3  # another client may write it, too
 
 
 class DigestKeySecret:
-    def __init__(self, secrets: Secrets) -> None:
+    def __init__(self, secrets: SystemObjects) -> None:
         self._secrets = secrets
         self._key: DigestKey | None = None
         self._is_stored = False  # as far as this process has heard
@@ -42,13 +43,14 @@ class DigestKeySecret:
     async def _stored(self) -> DigestKey:
         key = self._key or DigestKey.new()
         for _ in range(_TRIES):
-            found = await self._secrets.read(DIGEST_KEY_SECRET)
+            found, wanted = await self._secrets.read(SECRETS, DIGEST_KEY_SECRET), {_FIELD: key.secret}
             if found is None:
-                is_written = await self._secrets.create(DIGEST_KEY_SECRET, {_FIELD: key.secret})
-            elif len(found.data.get(_FIELD, b"")) == KEY_BYTES:
-                return DigestKey(found.data[_FIELD])
+                is_written = await self._secrets.create_secret(DIGEST_KEY_SECRET, wanted)
+            elif len(stored := found.secret_data().get(_FIELD, b"")) == KEY_BYTES:
+                return DigestKey(stored)
             else:
-                is_written = await self._secrets.replace(DIGEST_KEY_SECRET, {_FIELD: key.secret}, found.version)
+                version = found.metadata.resource_version
+                is_written = await self._secrets.replace_secret(DIGEST_KEY_SECRET, wanted, version)
             if is_written:
                 return key
         raise UnavailableError(f"somebody keeps changing the Secret {DIGEST_KEY_SECRET} of the operator")

@@ -19,6 +19,12 @@ from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.existence import MissedDeletions, Watched
 from rukpak_py.controllers.jobs import ContentBudget
+from rukpak_py.controllers.system_objects import (
+    DEFAULT_ACCOUNT,
+    AccountPullSecrets,
+    SystemObjects,
+    SystemValuesObjects,
+)
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import named
 from rukpak_py.formats.by_class import CLASSES
@@ -31,12 +37,7 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.adapters import (
-    DEFAULT_ACCOUNT,
-    AccountPullSecrets,
-    Events,
-    SystemSecrets,
-)
+from rukpak_py.operator.adapters import Events
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.bundle_owners import BundleOwners
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
@@ -56,7 +57,6 @@ from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.source_parts import sources_of
 from rukpak_py.operator.stored_renderings import StoredRenderings
 from rukpak_py.operator.unpack_pods import UnpackPodWatch
-from rukpak_py.operator.values_objects import SystemValuesObjects
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
@@ -112,7 +112,8 @@ class LeaderParts:
             on_change=self._secret_changed,
             on_restore=on_restore,
         )
-        self._digest_key = DigestKeySecret(SystemSecrets(client, settings.system_namespace))
+        system = SystemObjects(client, settings.system_namespace)
+        self._digest_key = DigestKeySecret(system)
         self._account_secrets = AccountPullSecrets(client, settings.system_namespace)
         self.account = Informer(
             client,
@@ -134,7 +135,7 @@ class LeaderParts:
         jobs = UnpackJobs(
             sources_of(
                 settings,
-                client,
+                system,
                 stored=StoredImages(self.content.records, has=self.content.has, load=self.content.load),
                 pods=self.unpack_pods,
                 account_secrets=self._account_secrets,
@@ -177,9 +178,7 @@ class LeaderParts:
                 cluster=self.cluster,
                 content=self.content,
                 renderings=StoredRenderings(settings.storage_dir, settings.limits, request_sweep=self._request_sweep),
-                values=SystemValuesObjects(
-                    client, settings.system_namespace, secrets=self.secrets, config_maps=config_maps.informer
-                ),
+                values=SystemValuesObjects(system, secrets=self.secrets, config_maps=config_maps.informer),
                 digest_keys=self._digest_key,
                 events=self._events,
                 request_content=self.bundles.request_content,

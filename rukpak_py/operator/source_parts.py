@@ -3,8 +3,7 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from rukpak_py.kube.client import Client
-from rukpak_py.operator.adapters import SystemConfigMaps, SystemCredentials
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.memory_limit import container_memory, git_memory
 from rukpak_py.operator.settings import Settings
@@ -21,7 +20,7 @@ from rukpak_py.sources.upload_directory import UploadDirectory
 
 def sources_of(
     settings: Settings,
-    client: Client,
+    system: SystemObjects,
     *,
     stored: StoredImages,
     pods: Pods,
@@ -38,9 +37,9 @@ def sources_of(
     `warn`: when a Secret goes where nothing says that it belongs.
     """
     git_total = git_memory(settings.limits.git_total_memory_bytes, NEED_ALL, container_memory())
-    logins = Logins(SystemCredentials(client, settings.system_namespace), settings.logins, warn=warn)
+    logins = Logins(system, settings.logins, warn=warn)
     return cluster_sources(
-        config_maps=SystemConfigMaps(client, settings.system_namespace),
+        config_maps=system,
         logins=logins,
         image=ImagePorts(
             logins=logins,

@@ -14,6 +14,7 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.names import EVENT_COMPONENT, OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
@@ -38,7 +39,7 @@ class WebhookCertificates:
         namespace = settings.system_namespace
         self._webhooks = OurWebhooks.of(namespace, settings.webhook_url)
         self._keeper = CertificateKeeper(
-            secrets=SystemSecrets(writer, namespace),
+            secrets=SystemSecrets(SystemObjects(writer, namespace)),
             configurations=WebhookConfigurations(writer),
             webhooks=self._webhooks,
             hosts=serving_hosts(namespace, settings.webhook_url, settings.external_url),

@@ -55,8 +55,8 @@ Rule = Callable[[AdmissionRequest], Awaitable[Denials]]
 
 
 class ConfigMaps(Protocol):
-    async def immutable(self, namespace: str, name: str) -> bool | None:
-        """The flag of a ConfigMap; None when there is no such ConfigMap."""
+    async def immutable(self, name: str) -> bool | None:
+        """The flag of a ConfigMap of the system namespace; None when there is no such ConfigMap."""
         ...
 
 
@@ -168,7 +168,7 @@ class Admission:
 
     async def _look_up(self, left: Iterator[str], flags: dict[str, bool | None]) -> None:
         for name in left:
-            flags[name] = await self._config_maps.immutable(self._system_namespace, name)
+            flags[name] = await self._config_maps.immutable(name)
 
 
 def webhook_port(limits: Limits, clients: ReviewClients | None = None) -> PortSettings:

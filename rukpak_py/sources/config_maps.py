@@ -28,7 +28,7 @@ class ConfigMap:
 
 
 class ConfigMaps(Protocol):
-    async def get(self, name: str) -> ConfigMap:
+    async def config_map(self, name: str) -> ConfigMap:
         """`UnavailableError` when there is none (yet)."""
         ...
 
@@ -61,7 +61,7 @@ async def fetch(
         paths.setdefault(item.config_map.name, []).append(_folder(item.path, limits))
     files = _Files(limits)
     for name, folders in paths.items():
-        data = (await config_maps.get(name)).data
+        data = (await config_maps.config_map(name)).data
         await content_arrives()
         for folder in folders:
             for key, value in data.items():

@@ -58,10 +58,11 @@ class ClusterPorts:
     """The ports of the server, on a real cluster."""
 
     client: Client
+    system: str
 
-    async def immutable(self, namespace: str, name: str) -> bool | None:
+    async def immutable(self, name: str) -> bool | None:
         try:
-            config_map = json.loads(await self.client.get(CONFIG_MAPS, namespace, name))
+            config_map = json.loads(await self.client.get(CONFIG_MAPS, self.system, name))
         except NotFoundError:
             return None
         return config_map.get("immutable") is True
@@ -173,7 +174,7 @@ class Webhook:
 async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> AsyncIterator[Webhook]:
     async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client, stays=True) as system:
         await client.create(CONFIG_MAPS, system, config_map("probe", immutable=False))
-        ports = ClusterPorts(client=client)
+        ports = ClusterPorts(client=client, system=system)
         admission = Admission(system_namespace=system, config_maps=ports, bundles=ports)
         passed: list[float] = [0.0]
         port = free_ports(["webhook"], "127.0.0.1")["webhook"]

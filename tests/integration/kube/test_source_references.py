@@ -6,10 +6,10 @@ import uuid
 
 import pytest
 
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS
-from rukpak_py.operator.adapters import SystemConfigMaps, SystemCredentials
 
 CANARY = "canary-of-another-namespace"
 
@@ -26,7 +26,7 @@ async def elsewhere(client: Client) -> str:
 
 
 async def test_c9_no_name_leads_to_another_namespace(client: Client, namespace: str, elsewhere: str) -> None:
-    looks = (SystemCredentials(client, namespace).secret, SystemConfigMaps(client, namespace).get)
+    looks = (SystemObjects(client, namespace).secret, SystemObjects(client, namespace).config_map)
     for kind, look in zip(("secrets", "configmaps"), looks, strict=True):
         way = f"../../{elsewhere}/{kind}/it"
         names = [way, f"/{way}", way.replace("/", "%2f"), way.replace("/", "%252f"), way.replace("/", "\\")]

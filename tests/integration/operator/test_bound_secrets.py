@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import DIGEST_KEY_SECRET, HOSTS_ANNOTATION, SERVING_CERTIFICATE_LABEL, SecretName
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError
 from rukpak_py.kube.resources import SECRETS
-from rukpak_py.operator.adapters import SystemCredentials, SystemSecrets
 from tests.git_fetching import git_repository, git_web
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
@@ -162,7 +162,9 @@ async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators:
     """By its name, and by what marks one that the operator issued, or a copy."""
     anywhere = {HOSTS_ANNOTATION: f"127.0.0.1,localhost,127.0.0.1:{scene.fetch.registry.server_port}"}
     tenant = scene.fetch.tenant
-    await SystemSecrets(tenant.admin, tenant.system).create("copy", {key: one.encode() for key, one in LOGIN.items()})
+    await SystemObjects(tenant.admin, tenant.system).create_secret(
+        "copy", {key: one.encode() for key, one in LOGIN.items()}
+    )
     await scene.annotate("copy", anywhere[HOSTS_ANNOTATION])
     await scene.secret("serving", annotations=anywhere, labels={SERVING_CERTIFICATE_LABEL: "shop"})
     for name in OWN:
@@ -179,7 +181,7 @@ async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators:
 
 
 async def test_no_chart_takes_values_from_a_secret_of_the_operator(tenant: Tenant, operators: StartOperator) -> None:
-    await SystemSecrets(tenant.admin, tenant.system).create("copy", {"values.yaml": b"canary: c4nary"})
+    await SystemObjects(tenant.admin, tenant.system).create_secret("copy", {"values.yaml": b"canary: c4nary"})
     await started(operators)
     items = await publish(tenant, template("settings", value=".Values.canary"))
     for name in ("rukpak-ca-signer", "copy"):
@@ -195,7 +197,9 @@ async def test_no_chart_takes_values_from_a_secret_of_the_operator(tenant: Tenan
     assert not await tenant.owned()
 
 
-async def test_the_adapter_reads_type_and_annotation_and_no_data_of_our_own(admin: Client, tenant: Tenant) -> None:
+async def test_secret_for_a_source_has_type_and_hosts_and_no_data_of_the_operator(
+    admin: Client, tenant: Tenant
+) -> None:
     scene = {"metadata": {"name": "login", "annotations": {HOSTS_ANNOTATION: "a.example"}}}
     for body in (
         {**scene, "type": "kubernetes.io/basic-auth", "stringData": LOGIN},
@@ -203,7 +207,7 @@ async def test_the_adapter_reads_type_and_annotation_and_no_data_of_our_own(admi
         {"metadata": {"name": "rukpak-ca-signer"}, "stringData": LOGIN},
     ):
         await admin.create(SECRETS, tenant.system, json.dumps(body).encode())
-    read = SystemCredentials(admin, tenant.system).secret
+    read = SystemObjects(admin, tenant.system).secret
     login, plain, own = [await read(name) for name in ("login", "plain", "rukpak-ca-signer")]
     assert (login.type, login.hosts, login.own) == ("kubernetes.io/basic-auth", "a.example", "")
     assert login.data == {key: value.encode() for key, value in LOGIN.items()}

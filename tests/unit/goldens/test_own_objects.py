@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from rukpak_py.cli.cluster import running
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.core.x509 import KeyPair
@@ -18,7 +19,7 @@ from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
 from rukpak_py.operator import digest_key, process
-from rukpak_py.operator.adapters import SystemSecrets, WebhookConfigurations
+from rukpak_py.operator.adapters import WebhookConfigurations
 from rukpak_py.operator.digest_key import DigestKeySecret
 from rukpak_py.server import webhook_configuration
 from rukpak_py.server.certificate_secrets import pair_data
@@ -44,18 +45,15 @@ class Server:
         return cast("Client", self)
 
 
-@dataclass
-class NoSecrets:
-    created: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
+class NoSecrets(SystemObjects):
+    def __init__(self) -> None:
+        self.created: dict[str, Mapping[str, bytes]] = {}
 
-    async def read(self, _name: str) -> None: ...
+    async def read(self, _resource: Resource, _name: str) -> None: ...
 
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+    async def create_secret(self, name: str, data: Mapping[str, bytes]) -> bool:
         self.created[name] = data
         return True
-
-    async def replace(self, _name: str, _data: Mapping[str, bytes], _version: str) -> bool:
-        return False
 
 
 @pytest.fixture(autouse=True)
@@ -65,7 +63,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_secrets_of_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     server, secrets = Server(), NoSecrets()
-    await SystemSecrets(server.as_client(), "system").create("any", {"a": b"x"})
+    await SystemObjects(server.as_client(), "system").create_secret("any", {"a": b"x"})
     monkeypatch.setattr(DigestKey, "new", lambda: DigestKey(bytes(KEY_BYTES)))
     await DigestKeySecret(secrets).get()
     key = {name: {field: len(value) for field, value in data.items()} for name, data in secrets.created.items()}

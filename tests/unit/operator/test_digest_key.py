@@ -1,32 +1,39 @@
 """One key for all replicas and restarts, made when it is needed first, and put back when its Secret goes."""
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+import base64
+from collections.abc import Mapping, Sequence
 
 import pytest
 
+from rukpak_py.controllers.system_objects import StoredObject, SystemObjects
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.resources import Resource
 from rukpak_py.operator.digest_key import DigestKeySecret
-from rukpak_py.server.certificate_secrets import Secret
 
 
-@dataclass
-class FakeSecrets:
+class FakeSecrets(SystemObjects):
     """`rivals` write first, one each time that we want to."""
 
-    stored: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
-    rivals: list[Mapping[str, bytes]] = field(default_factory=list)
-    writes: int = 0
+    def __init__(
+        self, stored: dict[str, Mapping[str, bytes]] | None = None, *, rivals: Sequence[Mapping[str, bytes]] = ()
+    ) -> None:
+        self.stored = stored or {}
+        self.rivals = list(rivals)
+        self.writes = 0
 
-    async def read(self, name: str) -> Secret | None:
+    async def read(self, _resource: Resource, name: str) -> StoredObject | None:
         await asyncio.sleep(0)
-        return Secret(data=self.stored[name], version="1") if name in self.stored else None
+        if name not in self.stored:
+            return None
+        data = {key: base64.b64encode(value).decode() for key, value in self.stored[name].items()}
+        return StoredObject(metadata=Metadata(resource_version="1"), sent_data=data)
 
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
-        return await self.replace(name, data, "")
+    async def create_secret(self, name: str, data: Mapping[str, bytes]) -> bool:
+        return await self.replace_secret(name, data, "")
 
-    async def replace(self, name: str, data: Mapping[str, bytes], _version: str) -> bool:
+    async def replace_secret(self, name: str, data: Mapping[str, bytes], _version: str) -> bool:
         if self.rivals:
             self.stored[name] = self.rivals.pop()
             return False

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.controllers.system_objects import AccountPullSecrets
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import ErrorAnswer, NotFoundError
-from rukpak_py.operator.adapters import AccountPullSecrets
 
 
 class Accounts:

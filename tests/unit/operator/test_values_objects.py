@@ -7,11 +7,11 @@ from typing import Any, cast
 
 import pytest
 
+from rukpak_py.controllers.system_objects import SystemObjects, SystemValuesObjects
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, Metadata
-from rukpak_py.operator.values_objects import SystemValuesObjects
 from tests.unit.controllers.fakes import FakeClient, refusal
 
 
@@ -30,8 +30,9 @@ class World:
     def __init__(self) -> None:
         self.client, self.secrets, self.maps = FakeClient(), FakeWatch(), FakeWatch()
         self.secrets.synced.set()
+        reader = SystemObjects(self.client.as_client(), "system")
         self.objects = SystemValuesObjects(
-            self.client.as_client(), "system", secrets=cast("Any", self.secrets), config_maps=cast("Any", self.maps)
+            reader, secrets=cast("Any", self.secrets), config_maps=cast("Any", self.maps)
         )
 
     def put(self, text: str = "a: 1", kind: str = "Secret") -> None:

@@ -31,10 +31,10 @@ CONFIG_MAPS = {
 class Known:
     """Both ports, answered from what a test knows."""
 
-    async def immutable(self, namespace: str, name: str) -> bool | None:
+    async def immutable(self, name: str) -> bool | None:
         if name == "broken":
             raise UnavailableError("the API server does not answer")
-        return {("system", "fixed"): True, ("system", "mutable"): False}.get((namespace, name))
+        return {"fixed": True, "mutable": False}.get(name)
 
     async def using(self, config_map: str) -> Sequence[str]:
         return ["b1", "b2"] if config_map == "used" else []
@@ -228,7 +228,7 @@ class Slow(Known):
         self._barrier = asyncio.Barrier(answers_at)
         self.most = self.now = 0
 
-    async def immutable(self, namespace: str, name: str) -> bool | None:
+    async def immutable(self, name: str) -> bool | None:
         self.now += 1
         self.most = max(self.most, self.now)
         try:
@@ -308,9 +308,9 @@ async def test_what_is_no_name_of_a_config_map_is_not_looked_up() -> None:
     class Counting(Known):
         looked_up: list[str] = []  # noqa: RUF012 - of one test
 
-        async def immutable(self, namespace: str, name: str) -> bool | None:
+        async def immutable(self, name: str) -> bool | None:
             self.looked_up.append(name)
-            return await super().immutable(namespace, name)
+            return await super().immutable(name)
 
     port = Counting()
     admission = Admission(system_namespace="system", config_maps=port, bundles=port)

@@ -51,7 +51,7 @@ class Known:
         self.running.set()
         self.others.set()
 
-    async def immutable(self, _namespace: str, name: str) -> bool | None:
+    async def immutable(self, name: str) -> bool | None:
         self.looked_up.append(name)
         self.waiting += 1
         try:

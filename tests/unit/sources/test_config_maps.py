@@ -18,7 +18,7 @@ class Maps:
         self._maps = maps
         self.read: list[str] = []
 
-    async def get(self, name: str) -> ConfigMap:
+    async def config_map(self, name: str) -> ConfigMap:
         self.read.append(name)
         if name not in self._maps:
             raise UnavailableError(f'get configmap ns/{name}: ConfigMap "{name}" not found')
