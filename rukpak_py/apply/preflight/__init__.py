@@ -6,20 +6,18 @@ gates that cost no call are all asked, and everything that any of them refuses i
 refuses ends it.
 """
 
-from rukpak_py.apply.preflight import (
-    certificates,
-    dry_run,
-    itself,
-    kinds,
-    namespaces,
-    olm,
-    ownership,
-    requirements,
-    still_exists,
+from rukpak_py.apply.preflight import content, olm, plan
+from rukpak_py.apply.preflight.gate import (
+    AnyRefusal,
+    Candidate,
+    Gate,
+    GatePhase,
+    OwnerIsGone,
+    Refusal,
+    RefusedObjects,
+    Untried,
+    without_calls,
 )
-from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.gate import Gate, GatePhase, without_calls
-from rukpak_py.apply.preflight.refusal import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 
 __all__ = [
     "GATES",
@@ -34,14 +32,14 @@ __all__ = [
 ]
 
 GATES = (
-    without_calls("itself", GatePhase.CONTENT, itself.contained),
-    without_calls("kinds", GatePhase.CONTENT, kinds.missing),
-    without_calls("storable kinds", GatePhase.CONTENT, kinds.not_storable),
-    without_calls("requirements", GatePhase.CONTENT, requirements.missing),
-    without_calls("namespaces", GatePhase.CONTENT, namespaces.missing),
-    without_calls("certificates", GatePhase.CONTENT, certificates.wrong),
-    without_calls("ownership", GatePhase.PLAN, ownership.refused),
-    Gate(name="still exists", phase=GatePhase.PLAN, ask=still_exists.refusal),
-    Gate(name="olm", phase=GatePhase.PLAN, ask=olm.refusal, holds=True),
-    Gate(name="dry run", phase=GatePhase.DRY_RUN, ask=dry_run.refusal),
+    without_calls("itself", GatePhase.CONTENT, content.contains_itself),
+    without_calls("kinds", GatePhase.CONTENT, content.missing_kinds),
+    without_calls("storable kinds", GatePhase.CONTENT, content.unstorable_kinds),
+    without_calls("requirements", GatePhase.CONTENT, content.missing_requirements),
+    without_calls("namespaces", GatePhase.CONTENT, content.missing_namespaces),
+    without_calls("certificates", GatePhase.CONTENT, content.wrong_certificates),
+    without_calls("ownership", GatePhase.PLAN, plan.names_of_others),
+    Gate(name="still exists", phase=GatePhase.PLAN, ask=plan.deployment_is_gone),
+    Gate(name="olm", phase=GatePhase.PLAN, ask=olm.managed_elsewhere, holds=True),
+    Gate(name="dry run", phase=GatePhase.DRY_RUN, ask=plan.refused_by_server),
 )

@@ -1,12 +1,87 @@
-"""A gate as a value: its name, when it is asked, and the function that decides."""
+"""A gate as a value, what it is asked about, and what it answers."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TypeAlias
 
-from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import AnyRefusal
+from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.kinds import Resolution
+from rukpak_py.apply.plan import Change, Plan
+from rukpak_py.apply.results import DryRun, Failure, FailureKind
+from rukpak_py.apply.wakes import NO_WAKES, Wakes
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.formats.format import OlmIdentity, Requirement
+
+StillExists: TypeAlias = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
+AskServer: TypeAlias = Callable[[Plan, Callable[[Change], bool]], Awaitable[DryRun]]  # the function: what to skip
+NO_PLAN = Plan(changes=(), prune=())
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """Of the content as a whole. `brief`: one line instead of the message where there is room for one only; empty: the
+    message's first.
+    """
+
+    kind: FailureKind
+    message: str
+    brief: str = ""
+    wakes: Wakes = NO_WAKES
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class RefusedObjects:
+    """Of single objects, each with its own statement."""
+
+    failures: tuple[Failure, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class OwnerIsGone:
+    """The deployment itself is gone: nothing is written, and there is nothing to be said."""
+
+
+@dataclass(frozen=True, slots=True)
+class Untried:
+    """Not refused so far: the server answers slowly, and has yet to say what it thinks of these."""
+
+    keys: tuple[ObjectKey, ...]
+
+
+AnyRefusal = Refusal | RefusedObjects | OwnerIsGone | Untried
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidate:
+    """The last three questions cost calls."""
+
+    desired: tuple[Desired, ...]
+    resolution: Resolution
+    requirements: Sequence[Requirement] = ()
+    olm: OlmIdentity | None = None  # of a bundle of OLM
+    install_namespace: str = ""  # where objects go that name none
+    watch_namespaces: Sequence[str] = ()  # as the spec names them
+    may_bring_namespaces: bool = True  # whether content of this class can hold a Namespace
+    makes_namespace: str = ""  # it is made, when it is missing, before anything else
+    wrong_certificates: Sequence[Failure] = ()  # of what the content asks of the signer
+    is_installed: bool = False  # with these options
+    is_upgrade: bool = False  # of something else that is installed
+
+    plan: Plan = NO_PLAN  # once looked at
+    returning: Mapping[ObjectKey, str] = field(
+        default_factory=dict
+    )  # free names, and the deployments that fill them again
+
+    has_namespace: Callable[[str], bool]
+    broken_service: Callable[[str], str] = lambda _: ""  # of a group: which API service is not available, and why
+    itself: frozenset[ObjectKey] = frozenset()  # the deployment, and the Bundles that are its own
+    is_served: Callable[[GroupVersionKind], bool]
+    had: Callable[[ObjectKey], bool]  # whether the deployment had it, or may have had
+    still_exists: StillExists
+    managed_by_olm: Callable[[OlmIdentity], Awaitable[list[str]]]  # objects of OLM that are about this package
+    dry_run: AskServer
+
 
 Ask: TypeAlias = Callable[[Candidate], Awaitable[AnyRefusal | None]]
 

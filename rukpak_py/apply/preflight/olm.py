@@ -8,8 +8,7 @@ from contextlib import aclosing
 
 import msgspec
 
-from rukpak_py.apply.preflight.candidate import Candidate
-from rukpak_py.apply.preflight.refusal import Refusal
+from rukpak_py.apply.preflight.gate import Candidate, Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.core.wording import named
@@ -34,7 +33,7 @@ class _Subscription(msgspec.Struct):
     spec: _SubscriptionSpec = msgspec.field(default_factory=_SubscriptionSpec)
 
 
-async def refusal(candidate: Candidate) -> Refusal | None:
+async def managed_elsewhere(candidate: Candidate) -> Refusal | None:
     if candidate.olm is None or candidate.is_installed:
         return None
     package, found = candidate.olm.package, await candidate.managed_by_olm(candidate.olm)

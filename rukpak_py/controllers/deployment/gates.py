@@ -8,8 +8,9 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase, ownership
+from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase
 from rukpak_py.apply.preflight.olm import managed_by_olm
+from rukpak_py.apply.preflight.plan import created_keys
 from rukpak_py.apply.results import DryRun
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
@@ -100,7 +101,7 @@ class Gates:
 
     def _about_to_return(self, attempt: Attempt, plan: Plan) -> dict[ObjectKey, str]:
         """Names that were refused a moment ago and are free now: their owner puts them back."""
-        wanted = attempt.state.conflicts & set(ownership.created_keys(plan))
+        wanted = attempt.state.conflicts & set(created_keys(plan))
         found = {key: self._applied_by(key, attempt.deployment.metadata.uid) for key in wanted}
         return {key: name for key, name in found.items() if name is not None}
 

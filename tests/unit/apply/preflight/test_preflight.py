@@ -20,15 +20,16 @@ from rukpak_py.apply.preflight import (
     Refusal,
     RefusedObjects,
     Untried,
-    dry_run,
-    itself,
-    kinds,
-    namespaces,
-    olm,
-    ownership,
-    requirements,
-    still_exists,
 )
+from rukpak_py.apply.preflight.content import (
+    contains_itself,
+    missing_kinds,
+    missing_namespaces,
+    missing_requirements,
+    unstorable_kinds,
+)
+from rukpak_py.apply.preflight.olm import managed_elsewhere
+from rukpak_py.apply.preflight.plan import deployment_is_gone, names_of_others, refused_by_server
 from rukpak_py.apply.results import DryRun, Failure, FailureKind
 from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
@@ -132,7 +133,7 @@ BASKETS_NEEDED = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
 
 
 def test_a_required_kind_that_nobody_serves_is_named_and_waited_for() -> None:
-    refusal = requirements.missing(candidate(requirements=(BASKETS_NEEDED,)))
+    refusal = missing_requirements(candidate(requirements=(BASKETS_NEEDED,)))
     assert refusal is not None
     assert "the kind Basket (shop.example.org/v1), as metadata/dependencies.yaml says" in refusal.message
     assert (refusal.kind, refusal.wakes) == (FailureKind.MISSING, WAITS_FOR_BASKETS)
@@ -141,7 +142,7 @@ def test_a_required_kind_that_nobody_serves_is_named_and_waited_for() -> None:
 def test_a_required_kind_that_is_served_or_brought_is_not() -> None:
     served = Requirement(gvk=CONFIG_MAPS.gvk, file="x")
     needed = replace(candidate(requirements=(served, BASKETS_NEEDED)), desired=(crd(),))
-    assert requirements.missing(needed) is None
+    assert missing_requirements(needed) is None
 
 
 async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
@@ -158,8 +159,8 @@ def test_what_goes_to_a_namespace_that_will_be_made_is_not_tried_out() -> None:
 
 
 def test_a_namespace_that_the_content_chose_is_made() -> None:
-    assert namespaces.missing(candidate(config_map(), makes_namespace="ns")) is None
-    assert namespaces.missing(candidate(config_map(), makes_namespace="other")) is not None
+    assert missing_namespaces(candidate(config_map(), makes_namespace="ns")) is None
+    assert missing_namespaces(candidate(config_map(), makes_namespace="other")) is not None
 
 
 async def test_content_that_needs_nothing_is_not_refused() -> None:
@@ -167,7 +168,7 @@ async def test_content_that_needs_nothing_is_not_refused() -> None:
 
 
 def test_missing_kinds_are_named_and_waited_for() -> None:
-    refusal = kinds.missing(candidate(missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
+    refusal = missing_kinds(candidate(missing=(Head(gvk=BASKET, namespace="ns", name="b"),)))
     assert refusal is not None
     assert 'no matches for kind "Basket" in version "shop.example.org/v1"' in refusal.message
     assert (refusal.kind, refusal.wakes) == (FailureKind.MISSING, WAITS_FOR_BASKETS)
@@ -191,7 +192,7 @@ def test_what_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str
         namespaced=False,
         verbs=verbs,
     )
-    refusal = kinds.not_storable(candidate(resources=(review,)))
+    refusal = unstorable_kinds(candidate(resources=(review,)))
     assert (refusal is not None) is is_refused
     if refusal is not None:
         assert (refusal.kind, refusal.wakes) == (FailureKind.CONTENT, frozenset()), "nothing ends it"
@@ -211,7 +212,7 @@ def test_what_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str
 def test_a_namespace_must_be_there_or_in_the_content(
     manifests: list[dict[str, Any]], there: str, absent: list[str]
 ) -> None:
-    refusal = namespaces.missing(candidate(*manifests, there=there))
+    refusal = missing_namespaces(candidate(*manifests, there=there))
     assert (refusal.wakes if refusal is not None else frozenset()) == set(map(namespace_wake, absent))
     for name in absent:
         assert refusal is not None
@@ -224,7 +225,7 @@ def test_a_namespace_must_be_there_or_in_the_content(
 
 
 def test_a_missing_namespace_is_told_with_some_of_its_objects() -> None:
-    refusal = namespaces.missing(candidate(*map(config_map, "abcde"), install_namespace="ns"))
+    refusal = missing_namespaces(candidate(*map(config_map, "abcde"), install_namespace="ns"))
     assert refusal is not None
     assert refusal.brief == (
         'Namespace "ns" not found (needed by ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c and 2 more); '
@@ -243,7 +244,7 @@ def test_a_missing_namespace_is_told_with_some_of_its_objects() -> None:
 def test_a_bundle_that_cannot_bring_namespaces_is_not_asked_to(
     install_namespace: str, watch_namespaces: tuple[str, ...], advice: str
 ) -> None:
-    refusal = namespaces.missing(
+    refusal = missing_namespaces(
         candidate(
             config_map(),
             install_namespace=install_namespace,
@@ -279,7 +280,7 @@ async def test_everything_that_is_refused_before_looking_is_named() -> None:
 
 def test_objects_of_others_are_all_named_and_waited_for() -> None:
     lives = {key("a"): live("a"), key("b"): live("b", labels=LABELS_OF_OTHER)}
-    refusal = ownership.refused(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives)))
+    refusal = names_of_others(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives)))
     assert refusal is not None
     assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
     assert 'ConfigMap ns/b belongs to the BundleDeployment "other"' in refusal.message
@@ -288,11 +289,11 @@ def test_objects_of_others_are_all_named_and_waited_for() -> None:
 
 def test_names_that_are_free_or_ours_are_not_refused() -> None:
     lives = {key("a"): live(**owned("a")), key("b"): live("b", labels=OUR_LABELS)}
-    assert ownership.refused(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives))) is None
+    assert names_of_others(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives))) is None
 
 
 def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
-    refusal = ownership.refused(candidate(returning={key("b"): "other", key("a"): "third"}))
+    refusal = names_of_others(candidate(returning={key("b"): "other", key("a"): "third"}))
     assert refusal is not None
     first, second = refusal.message.split(" && ")
     assert first == (
@@ -326,12 +327,12 @@ async def test_a_deployment_is_looked_for_when_something_it_had_is_missing(
     lives: Mapping[ObjectKey, ObservedObject], *, applied: frozenset[ObjectKey], asked: list[bool]
 ) -> None:
     server, plan = Server(), plan_of(WANTED, live=lives, adopt=Adopt.IF_UNOWNED)
-    assert await still_exists.refusal(candidate(plan=plan, had=applied, server=server)) is None
+    assert await deployment_is_gone(candidate(plan=plan, had=applied, server=server)) is None
     assert server.asked == asked
 
 
 async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
-    refusal = await still_exists.refusal(candidate(plan=plan_of(WANTED), server=Server(exists=False)))
+    refusal = await deployment_is_gone(candidate(plan=plan_of(WANTED), server=Server(exists=False)))
     assert refusal == OwnerIsGone()
 
 
@@ -347,7 +348,7 @@ OLM = OlmIdentity(package="shop", csv="shop.v1")
 )
 async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict[str, Any], calls: int) -> None:
     server = Server(of_olm=["Subscription ns/shop"])
-    refusal = await olm.refusal(candidate(server=server, **about))
+    refusal = await managed_elsewhere(candidate(server=server, **about))
     assert server.calls == calls
     assert (refusal is not None) is bool(calls)
     if refusal is not None:
@@ -362,7 +363,7 @@ async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict
 async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
     refused = failure(FailureKind.REFUSED)
     server = Server(failures=[refused])
-    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=is_upgrade, server=server))
+    refusal = await refused_by_server(candidate(plan=plan_of(WANTED), is_upgrade=is_upgrade, server=server))
     assert server.calls == int(is_upgrade)
     assert refusal == (RefusedObjects(failures=(refused,)) if is_upgrade else None)
 
@@ -403,17 +404,19 @@ DENIED = failure(FailureKind.ACCESS, "c", 7.0)
 @pytest.mark.parametrize("failures", [[], [MISSING], [MISSING, REFUSED, DENIED]])
 async def test_all_that_the_server_would_refuse_is_told(failures: list[Failure]) -> None:
     """Each with its own kind and pause; what that comes to is told of facts (test_deployment_facts)."""
-    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=Server(failures=failures)))
+    refusal = await refused_by_server(
+        candidate(plan=plan_of(WANTED), is_upgrade=True, server=Server(failures=failures))
+    )
     assert refusal == (RefusedObjects(failures=tuple(failures)) if failures else None)
 
 
 async def test_an_upgrade_waits_for_what_is_yet_to_be_tried_out() -> None:
     untried = [WANTED.key]
     server = Server(untried=untried)
-    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
+    refusal = await refused_by_server(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
     assert refusal == Untried(keys=(WANTED.key,))
     server.failures.append(REFUSED)
-    refusal = await dry_run.refusal(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
+    refusal = await refused_by_server(candidate(plan=plan_of(WANTED), is_upgrade=True, server=server))
     assert refusal == RefusedObjects(failures=(REFUSED,)), "a refusal is told at once"
 
 
@@ -421,11 +424,11 @@ async def test_an_upgrade_waits_for_what_is_yet_to_be_tried_out() -> None:
 async def test_content_that_contains_what_installs_it_is_refused(kind: Resource) -> None:
     one = manifest(kind.gvk.api_version, kind.gvk.kind, "shop", spec={})
     (key,) = (found.key for found in candidate(one).desired)
-    refusal = itself.contained(candidate(one, itself=frozenset({key})))
+    refusal = contains_itself(candidate(one, itself=frozenset({key})))
     assert refusal is not None
     assert refusal.kind is FailureKind.CONTENT
     assert refusal.message.startswith(f"the bundle contains {key}, which installs it; ")
-    assert itself.contained(candidate(one, itself=frozenset({key._replace(name="other")}))) is None
+    assert contains_itself(candidate(one, itself=frozenset({key._replace(name="other")}))) is None
 
 
 # The list
