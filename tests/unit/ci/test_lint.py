@@ -9,7 +9,7 @@ import pytest
 
 ROOT = Path(__file__).parents[3]
 LINT_IMPORTS = Path(sys.executable).with_name("lint-imports")
-CHECKS = ("import contracts", "ruff check", "ruff format", "mypy", "generated files")
+CHECKS = ("import contracts", "ruff check", "ruff format", "mypy", "prose", "generated files")
 
 
 def lint(folder: Path, *, failing: str) -> subprocess.CompletedProcess[str]:
@@ -31,7 +31,7 @@ def lint(folder: Path, *, failing: str) -> subprocess.CompletedProcess[str]:
         ("lint-imports", ["import contracts"]),
         ("ruff", ["ruff check", "ruff format"]),
         ("mypy", ["mypy"]),
-        ("python", ["generated files"]),
+        ("python", ["prose", "generated files"]),
     ],
 )
 def test_every_check_runs_after_one_failed(tmp_path: Path, failing: str, failed: list[str]) -> None:

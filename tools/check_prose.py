@@ -1,0 +1,150 @@
+"""The prose that no other check of `make lint` reads: docstrings, comments, names.
+
+    python -m tools.check_prose [--all]
+
+A sentence has its subject first, and the subject is a thing with a name (CONTRIBUTING.md). Strings are not read: what
+a user sees is pinned by tests. A line that needs a word says `# noqa: PROSE001` and why; for a docstring that stands
+behind its end. `--all` reads the rooms in NOT_YET too, and changes nothing about them.
+"""
+
+import argparse
+import ast
+import io
+import re
+import sys
+import tokenize
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).parent.parent
+FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
+NOT_YET = (
+    "bench/",
+    "e2e/",
+    "rukpak_py/api/",
+    "rukpak_py/apply/",
+    "rukpak_py/cli/",
+    "rukpak_py/content/",
+    "rukpak_py/controllers/",
+    "rukpak_py/core/",
+    "rukpak_py/formats/",
+    "rukpak_py/kube/",
+    "rukpak_py/library.py",
+    "rukpak_py/operator/",
+    "rukpak_py/server/",
+    "rukpak_py/sources/",
+    "tests/cluster.py",
+    "tests/conftest.py",
+    "tests/corpus/",
+    "tests/fuzzing.py",
+    "tests/git_repositories.py",
+    "tests/git_web_server.py",
+    "tests/helm_oracle/",
+    "tests/hostile/",
+    "tests/integration/api/",
+    "tests/integration/apply/",
+    "tests/integration/claims.py",
+    "tests/integration/cli/",
+    "tests/integration/conftest.py",
+    "tests/integration/content_clients.py",
+    "tests/integration/images/",
+    "tests/integration/kube/",
+    "tests/integration/operator/",
+    "tests/integration/permissions/",
+    "tests/integration/proxy.py",
+    "tests/integration/scenarios/",
+    "tests/integration/server/",
+    "tests/integration/webhook_operator/",
+    "tests/manifests.py",
+    "tests/pattern_collection.py",
+    "tests/source_secrets.py",
+    "tests/unit/api/",
+    "tests/unit/apply/",
+    "tests/unit/charts.py",
+    "tests/unit/ci/",
+    "tests/unit/cli/",
+    "tests/unit/content/",
+    "tests/unit/controllers/",
+    "tests/unit/core/",
+    "tests/unit/e2e/",
+    "tests/unit/formats/",
+    "tests/unit/goldens/",
+    "tests/unit/helm_oracle/",
+    "tests/unit/kube/",
+    "tests/unit/operator/",
+    "tests/unit/server/",
+    "tests/unit/sources/",
+    "tests/unit/test_backtracking.py",
+    "tests/unit/test_library.py",
+    "tests/unit/test_library_options.py",
+    "tests/unit/test_measure_code.py",
+    "tests/unit/web_servers.py",
+    "tests/waiting.py",
+    "tools/",
+)
+
+_WORD = re.compile(r"(?<![A-Za-z])(nobody|somebody|whoever)(?![a-z])", re.IGNORECASE)
+_OPENING = re.compile(r"\s*(What|Who|Whose|Of|By)\b")
+_PRONOUN = re.compile(r"test_(it|its|they|their|them|what|who|whose|whom|that|this|those|these|one_that)(?=_|$)")
+_ALLOWED = re.compile(r"#\s*noqa:\s*PROSE001\s+\S")
+_Documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
+
+
+class Finding(NamedTuple):
+    line: int
+    message: str
+
+
+def check(text: str) -> list[Finding]:
+    """The findings of one file, in the order of its lines."""
+    tokens = [*tokenize.generate_tokens(io.StringIO(text).readline)]
+    allowed = {token.start[0] for token in tokens if token.type == tokenize.COMMENT and _ALLOWED.search(token.string)}
+    found = {*_in_tokens(tokens, allowed), *_in_nodes(ast.parse(text), allowed)}
+    return sorted(found)
+
+
+def _in_tokens(tokens: list[tokenize.TokenInfo], allowed: set[int]) -> Iterator[Finding]:
+    for token in tokens:
+        if token.type in {tokenize.COMMENT, tokenize.NAME} and token.start[0] not in allowed:
+            kind = "comment" if token.type == tokenize.COMMENT else f"name {token.string}"
+            yield from _words(kind, token.string, token.start[0])
+
+
+def _in_nodes(tree: ast.Module, allowed: set[int]) -> Iterator[Finding]:
+    for node in ast.walk(tree):
+        if not isinstance(node, _Documented):
+            continue
+        if not isinstance(node, ast.Module) and node.lineno not in allowed and (name := _PRONOUN.match(node.name)):
+            yield Finding(node.lineno, f'{node.name}: "{name[1]}" is no subject: name it, the situation and the result')
+        docstring = ast.get_docstring(node, clean=False)
+        if docstring is None or (literal := node.body[0]).end_lineno in allowed:
+            continue
+        if opening := _OPENING.match(docstring):
+            yield Finding(literal.lineno, f'docstring begins with "{opening[1]}": use an imperative or a noun')
+        for offset, line in enumerate(docstring.splitlines()):
+            yield from _words("docstring", line, literal.lineno + offset)
+
+
+def _words(kind: str, text: str, line: int) -> Iterator[Finding]:
+    for word in _WORD.finditer(text):
+        yield Finding(line, f'{kind}: "{word[1]}" names no subject')
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--all", action="store_true", help="read the rooms that are not covered yet too")
+    skipped = () if parser.parse_args().all else tuple(NOT_YET)
+    failed = False
+    for path in sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
+        name = path.relative_to(ROOT).as_posix()
+        if name.startswith(skipped):
+            continue
+        for finding in check(path.read_text(encoding="utf-8")):
+            print(f"{name}:{finding.line}: {finding.message}")
+            failed = True
+    sys.exit(failed)
+
+
+if __name__ == "__main__":
+    main()
