@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Any
 
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_UID_ANNOTATION
-from rukpak_py.apply.field_sets import FieldSet, subtract, union
-from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
+from rukpak_py.apply.field_paths import FieldSet, subtract, union
+from rukpak_py.apply.marks import DELETE, holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import canonical_json

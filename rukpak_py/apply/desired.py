@@ -9,7 +9,7 @@ into it, annotations: the garbage collector knows no policy, and takes whatever 
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,15 +24,44 @@ from rukpak_py.api.names import (
     OWNER_UID_ANNOTATION,
     PRUNE_ANNOTATION,
 )
-from rukpak_py.apply.identity import applied_value, identity
 from rukpak_py.apply.ignored import IgnoredField, leave_out
-from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import DELETE, Owner, applied_value, holds_what_cannot_be_had_again, identity
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.normalise.notes import Notes
 from rukpak_py.apply.order import CRD_KIND, ApplyPhase, custom_kinds_of, phase_of
-from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.scaling import REPLICAS
-from rukpak_py.core.objects import GroupKind, Head, Object, ObjectKey, canonical_json
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
+
+REPLICAS = "/spec/replicas"
+# What a reference means that names no API version and no kind; None: it has to name them.
+_SCALERS: Mapping[GroupKind, tuple[str, str] | None] = {
+    GroupKind("autoscaling", "HorizontalPodAutoscaler"): None,
+    GroupKind("keda.sh", "ScaledObject"): ("apps/v1", "Deployment"),
+}
+
+
+def scaled(objects: Iterable[Object], *, default_namespace: str) -> Mapping[ObjectKey, ObjectKey]:
+    """By each workload of the content, its autoscaler there: `replicas` are the autoscaler's to set."""
+    found: dict[ObjectKey, ObjectKey] = {}
+    for one in objects:
+        if one.head.gvk.group_kind not in _SCALERS:
+            continue
+        scaler = one.head.key._replace(namespace=one.head.namespace or default_namespace)
+        target = _target(one.manifest(), _SCALERS[one.head.gvk.group_kind])
+        if target is not None:
+            group, kind, name = target
+            found.setdefault(ObjectKey(group, kind, scaler.namespace, name), scaler)
+    return found
+
+
+def _target(manifest: dict[str, Any], default: tuple[str, str] | None) -> tuple[str, str, str] | None:
+    spec = manifest.get("spec")
+    reference = spec.get("scaleTargetRef") if isinstance(spec, dict) else None
+    if not isinstance(reference, dict):
+        return None
+    api_version, kind = default or ("", "")
+    named = (reference.get("apiVersion") or api_version, reference.get("kind") or kind, reference.get("name"))
+    version, kind, name = (one if isinstance(one, str) else "" for one in named)
+    return (GroupVersionKind.parse(version, kind).group, kind, name) if version and kind and name else None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

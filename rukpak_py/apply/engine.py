@@ -18,14 +18,12 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.apply.disowned_fields import disown, owned_as_a_whole
 from rukpak_py.apply.health import HealthStatus
+from rukpak_py.apply.ignored import disown, owned_as_a_whole
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.marks import lost_marks
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase, is_builtin
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import TAKES, WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.prune import delete
 from rukpak_py.apply.repair import without_fields
@@ -37,7 +35,7 @@ from rukpak_py.apply.replacing import (
     why_not_deleted,
     why_replaced,
 )
-from rukpak_py.apply.results import ChangeSet, DryRun, Failure, FailureKind
+from rukpak_py.apply.results import ChangeSet, DryRun, Failure, FailureKind, failure_of, lost_marks
 from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target
 from rukpak_py.apply.unions.switch import RefusedApply

@@ -3,7 +3,8 @@
 A JSON pointer names a field of the content; an index in it means the element that the content has there, whatever its
 place in the cluster. Such a field is left out of what is sent. Where our `Apply` entry already has it, it is subtracted
 from that entry first, with everything below it: an apply without it would remove what we own, or reset it to its
-default. So the field stays as it is, with those who set it.
+default. So the field stays as it is, with those who set it. That takes one patch, which names the version that was
+read. Until the apply nothing else has changed, and after a crash in between the subtraction is found done.
 
 An element can be found by its list-map keys only, which our entry shows. A list that is owned as a whole has none: a
 pointer below it is refused.
@@ -14,9 +15,17 @@ from dataclasses import dataclass
 from typing import Any
 
 from rukpak_py.api.names import GROUP
-from rukpak_py.apply.field_paths import Item, Path, Step, canonical, name_of, step_of, without_paths
-from rukpak_py.apply.field_sets import ITSELF, FieldSet
+from rukpak_py.apply.field_paths import ITSELF, FieldSet, Item, Path, Step, canonical, name_of, step_of, without_paths
 from rukpak_py.apply.normalise.notes import Notes
+from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.core.objects import ObjectKey, canonical_json
+from rukpak_py.core.wording import named
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.errors import ErrorAnswer, StaleError
+from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
+from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.resources import Resource
 
 _FREE_MAPS = frozenset({"labels", "annotations"})
 
@@ -172,3 +181,65 @@ def _is_below_whole_list(ours: FieldSet, steps: Sequence[str | dict[str, Any]]) 
             return False
         fields = fields[name]
     return False
+
+
+ATTEMPTS = 4  # an autoscaler that writes between two requests costs one
+
+
+async def disown(
+    client: Client,
+    resource: Resource,
+    live: ObservedObject,
+    manager: str,
+    ignored: Sequence[IgnoredField],
+) -> str | None:
+    """The resourceVersion to apply on; None: none of these fields is ours."""
+    key = live.key
+    for attempt in range(1, ATTEMPTS + 1):
+        before = await client.get_metadata(resource, key.namespace, key.name)
+        if before.uid != live.uid:
+            raise StaleError(ErrorAnswer(subject=str(key), status=409, message="it was replaced since it was read"))
+        entries = entries_without(before, manager, ignored)
+        if entries is None:
+            return None
+        patch = [
+            {"op": "replace", "path": "/metadata/resourceVersion", "value": before.resource_version},
+            {"op": "add", "path": "/metadata/managedFields", "value": entries},
+        ]
+        try:
+            answer = await client.patch(
+                resource, key.namespace, key.name, canonical_json(patch), content_type=JSON_PATCH
+            )
+        except StaleError:
+            if attempt == ATTEMPTS:
+                raise
+        else:
+            return answer.metadata.resource_version
+    raise AssertionError("unreachable: the last attempt returns or raises")
+
+
+def entries_without(metadata: Metadata, manager: str, ignored: Sequence[IgnoredField]) -> list[Entry] | None:
+    """`managedFields` as it must be; None when nothing of ours changes."""
+    entries, is_changed = list[Entry](), False
+    for entry in metadata.managed_fields:
+        fields = fields_in(entry)
+        left = without_ignored(fields, ignored) if is_ours(entry, manager) else fields
+        if is_ours(entry, manager) and left != canonical(fields):
+            fields, is_changed = left, True
+        entries.append(entry_with(entry, fields))
+    return entries if is_changed else None
+
+
+def owned_as_a_whole(
+    key: ObjectKey, metadata: Metadata, manager: str, ignored: Sequence[IgnoredField]
+) -> Failure | None:
+    """Of pointers below a list that an answer shows to be owned as a whole: what others set there is drift."""
+    ours = (fields_in(entry) for entry in metadata.managed_fields if is_ours(entry, manager))
+    pointers = [pointer for fields in ours for pointer in below_whole_lists(fields, ignored)]
+    if not pointers:
+        return None
+    message = (
+        f"{key}: spec.overrides[].ignore: {named(pointers)} is below a list that can only be owned as a whole; "
+        "ignore the list"
+    )
+    return Failure(key=key, kind=FailureKind.CONTENT, message=message)

@@ -1,7 +1,11 @@
-"""The instances of a CRD: how many there are, and a few of their names. One request where every instance counts.
+"""Foreign objects that a deletion of a CRD or Namespace would delete: how many, and the names of a few.
 
 A CRD says nothing of its instances, so they are listed, metadata only, page by page, in any version that answers: where
-a conversion webhook is down, the version that is stored may still be listed.
+a conversion webhook is down, the version that is stored may still be listed. Where every instance counts one request is
+enough.
+
+The contents of a Namespace count likewise, because its deletion deletes them: Pods, claims, Services, Secrets and
+ConfigMaps that are there now and not of the deployment, without the ConfigMap that Kubernetes itself puts there.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -9,15 +13,16 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 
+from rukpak_py.api.names import OWNER_UID_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.prune_policy import ForeignInstances, Instances, PruneFate, UnlistedInstances
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, PrunePolicy
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import PAGE, Client
 from rukpak_py.kube.discovery_documents import Served
-from rukpak_py.kube.errors import ApiError, GoneError
-from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.errors import ApiError, GoneError, NotFoundError
+from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import CLAIMS, CONFIG_MAPS, PODS, SECRETS, SERVICES, Resource
 
 NAMED = 5  # instances that a message names
 
@@ -125,3 +130,34 @@ async def _again_when_expired(client: Client, resource: Resource, counts: Callab
     with suppress(GoneError):
         return await instances_of(client, resource, counts=counts)
     return await instances_of(client, resource, counts=counts)
+
+
+COUNTING = (PODS, CLAIMS, SERVICES, SECRETS, CONFIG_MAPS)
+ROOT_CA = "kube-root-ca.crt"
+
+
+async def foreign_contents(client: Client, namespace: str, owner_uid: str) -> list[ForeignInstances]:
+    """For each kind of which there are any, or which could not be listed."""
+    found: list[ForeignInstances] = []
+    for resource in COUNTING:
+
+        def counts(one: LiveObject, resource: Resource = resource) -> bool:
+            is_shared = resource == CONFIG_MAPS and one.key.name == ROOT_CA
+            return not (is_shared or one.metadata.is_deleted or _is_of(one.metadata, owner_uid))
+
+        try:
+            contents = await instances_of(client, resource, namespace=namespace, at_most=NAMED, counts=counts)
+        except NotFoundError:
+            continue
+        except ApiError as error:
+            found.append(UnlistedInstances(why=f"{resource.plural} could not be listed: {error.message}"))
+            continue
+        if contents.count:
+            found.append(contents)
+    return found
+
+
+def _is_of(metadata: Metadata, owner_uid: str) -> bool:
+    """Applied for the deployment, or made by it: hooks, certificates."""
+    is_referred_to = any(one.uid == owner_uid for one in metadata.owner_references)
+    return is_referred_to or metadata.annotations.get(OWNER_UID_ANNOTATION) == owner_uid

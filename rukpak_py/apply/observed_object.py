@@ -23,9 +23,7 @@ from rukpak_py.api.names import (
     field_manager,
 )
 from rukpak_py.apply.health import Health
-from rukpak_py.apply.identity import identity, read_applied
-from rukpak_py.apply.lasting_kinds import DELETE, holds_what_cannot_be_had_again
-from rukpak_py.apply.tools import other_tool
+from rukpak_py.apply.marks import DELETE, holds_what_cannot_be_had_again, identity, other_tool, read_applied
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.core.wording import with_finalizers
 from rukpak_py.kube.managed_fields import fields_in, is_ours

@@ -1,16 +1,65 @@
 """Who owns an existing object whose name we want, and whether we may take it: a named situation, then one table."""
 
 from collections.abc import Collection
+from dataclasses import dataclass
 from enum import Enum, auto
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.apply.identity import identity
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
+from rukpak_py.apply.desired import Desired, digests_by
+from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again, identity, released_mark
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.released import released_mark
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import counted, named
+
+NO_OWNER = Owner(name="", uid="")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class SharedObject:
+    """A CRD that two deployments bring and the other one has: it is left alone where it is what we would apply.
+
+    Two releases of one chart have the same `crds/`, which outlive both. The deployment that came first owns them. Its
+    annotation `applied` tells what it applied last, so the comparison needs no call: the digest of our manifest with
+    the marks of that owner. Where the owner lets go of one, because its chart or `spec.config.crds` has changed, the
+    CRD has no owner, and the other installation goes on.
+
+    `digests`: what its owner would have applied, were it what we want. `has_owner`: that deployment exists.
+    """
+
+    key: ObjectKey
+    owner: Owner
+    digests: frozenset[str]
+    has_owner: bool = True
+
+    @property
+    def is_let_go(self) -> bool:
+        return self.owner == NO_OWNER
+
+    def is_owned(self, live: ObservedObject | None) -> bool:
+        """Whether it is there, and its owner is who it was. No watch shows what was let go of."""
+        return not self.is_let_go and live is not None and not live.is_deleted and owner_of(live) == self.owner
+
+    def is_same(self, live: ObservedObject) -> bool:
+        return live.applied in self.digests
+
+
+def shared(desired: Desired, live: ObservedObject, us: Owner, *, has_owner: bool) -> SharedObject | None:
+    """None: it is of a kind that is never shared, or going."""
+    owner = owner_of(live)
+    if not desired.may_be_shared or live.is_deleted or not owner.uid:
+        return None
+    return SharedObject(key=live.key, owner=owner, digests=digests_by(desired, us, owner), has_owner=has_owner)
+
+
+def let_go(key: ObjectKey) -> SharedObject:
+    return SharedObject(key=key, owner=NO_OWNER, digests=frozenset(), has_owner=False)
+
+
+def owner_of(live: ObservedObject) -> Owner:
+    """The deployment that it says it is of."""
+    name = live.controller.name if live.controller is not None else live.labelled_for
+    return Owner(name=name, uid=live.owner_uid)
+
 
 _SPARE = "leave it as it is with spec.config.crds: Create, where it is in crds/ of the chart"
 _TAKE_IT = f"set spec.adopt to {Adopt.IF_UNOWNED} to take it over"

@@ -11,11 +11,20 @@ from functools import cached_property
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired, Payload
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.ownership import LET_GO, SHARING, OwnershipSituation, may_take, refusal, situation
+from rukpak_py.apply.ownership import (
+    LET_GO,
+    SHARING,
+    OwnershipSituation,
+    SharedObject,
+    let_go,
+    may_take,
+    refusal,
+    shared,
+    situation,
+)
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
-from rukpak_py.apply.shared import SharedObject, let_go, shared
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import NAMESPACES
 

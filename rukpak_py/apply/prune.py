@@ -22,12 +22,11 @@ from rukpak_py.api.names import (
     OWNER_UID_ANNOTATION,
     RELEASED_ANNOTATION,
 )
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.marks import released_value
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import ApplyPhase
-from rukpak_py.apply.released import released_value
 from rukpak_py.apply.removed_objects import deletion_phase
-from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.results import ChangeSet, failure_of
 from rukpak_py.apply.target import Target
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import canonical_json

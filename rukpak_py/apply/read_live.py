@@ -3,11 +3,14 @@
 from collections.abc import Iterable
 
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import KindNotServedError, NotFoundError
 from rukpak_py.kube.pace import run_bounded
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 async def read_live(target: Target, inventory: Inventory, keys: Iterable[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
@@ -57,3 +60,30 @@ async def _get(target: Target, key: ObjectKey) -> ObservedObject | None:
     except (NotFoundError, KindNotServedError):
         return None
     return observed_object(key, resource.gvk, metadata)
+
+
+async def missing_deployments(client: Client, lives: Iterable[ObservedObject], owner: Owner) -> frozenset[str]:
+    """The BundleDeployments that labels name and that do not exist: renamed, or deleted with `--cascade=orphan`.
+
+    One live GET of the metadata for each name, whatever the class of that deployment, and only for names that objects
+    without a controller carry. A name that cannot be asked for counts as existing: the error ends the attempt.
+    """
+    missing: set[str] = set()
+
+    async def get(name: str) -> None:
+        try:
+            await client.get_metadata(BUNDLE_DEPLOYMENTS, "", name)
+        except NotFoundError:
+            missing.add(name)
+
+    await run_bounded(get, sorted(deployments_to_ask_for(lives, owner)))
+    return frozenset(missing)
+
+
+def deployments_to_ask_for(lives: Iterable[ObservedObject], owner: Owner) -> set[str]:
+    """Names in labels, where the label alone makes the object another deployment's."""
+    return {
+        live.labelled_for
+        for live in lives
+        if live.controller is None and live.owner_uid != owner.uid and live.labelled_for not in {"", owner.name}
+    }

@@ -7,12 +7,11 @@ object was adopted once leaves no mark on it: it is ours like those that we crea
 """
 
 from rukpak_py.api.names import FORCE_ANNOTATION, PRUNE_ANNOTATION
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.marks import holds_what_cannot_be_had_again
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.plan import Action, Change
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
-from rukpak_py.apply.results import Failure, FailureKind
+from rukpak_py.apply.results import Failure, FailureKind, failure_of
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.causes import concise_message, immutable_fields

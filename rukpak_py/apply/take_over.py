@@ -10,9 +10,9 @@ Which fields these are, only the server can tell: `outcome` is its answer to a d
 """
 
 from rukpak_py.api.names import RELEASED_ANNOTATION
-from rukpak_py.apply.field_sets import FieldSet, subtract, union
+from rukpak_py.apply.field_paths import FieldSet, subtract, union
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError

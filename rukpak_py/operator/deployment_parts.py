@@ -7,7 +7,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
 from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.cluster import Cluster

@@ -2,8 +2,7 @@
 
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.preflight.gate import Candidate, Refusal, RefusedObjects
-from rukpak_py.apply.results import FailureKind
-from rukpak_py.apply.wakes import kind_wakes, namespace_wake
+from rukpak_py.apply.results import FailureKind, kind_wakes, namespace_wake
 from rukpak_py.core.wording import joined, named
 from rukpak_py.kube.resources import NAMESPACES
 

@@ -8,8 +8,7 @@ from typing import TypeAlias
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.results import DryRun, Failure, FailureKind
-from rukpak_py.apply.wakes import NO_WAKES, Wakes
+from rukpak_py.apply.results import NO_WAKES, DryRun, Failure, FailureKind, Wakes
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 

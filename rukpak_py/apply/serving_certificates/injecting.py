@@ -16,8 +16,8 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.serving_certificates.steps import Injection
 from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget
 from rukpak_py.apply.target import Target

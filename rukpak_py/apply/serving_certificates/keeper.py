@@ -12,9 +12,9 @@ import logging
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.results import failure_of
 from rukpak_py.apply.serving_certificates.injecting import Injector, Observe
 from rukpak_py.apply.serving_certificates.passes import CertificateMemory, CertificateResult, Pass
 from rukpak_py.apply.serving_certificates.secret import (

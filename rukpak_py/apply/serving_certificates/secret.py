@@ -24,7 +24,7 @@ from rukpak_py.api.names import (
     SERVING_CERTIFICATE_LABEL,
     TRUSTED_SINCE_ANNOTATION,
 )
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.serving_certificates.steps import Issued, Stored
 from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
 from rukpak_py.core import x509

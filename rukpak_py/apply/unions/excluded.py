@@ -6,8 +6,7 @@ A member that the content has is never among them.
 from collections.abc import Iterator
 from typing import Any
 
-from rukpak_py.apply.field_paths import Path, indexed, subset
-from rukpak_py.apply.field_sets import FieldSet
+from rukpak_py.apply.field_paths import FieldSet, Path, indexed, subset
 from rukpak_py.apply.unions.table import EACH, NAME, Holder, unions_of
 from rukpak_py.core.objects import GroupKind
 

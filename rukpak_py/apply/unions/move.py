@@ -11,8 +11,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
-from rukpak_py.apply.field_paths import canonical, placed, without_paths
-from rukpak_py.apply.field_sets import FieldSet, union
+from rukpak_py.apply.field_paths import FieldSet, canonical, placed, union, without_paths
 from rukpak_py.apply.unions.excluded import excluded
 from rukpak_py.apply.unions.outcome import JsonPatch, outcome_patch
 from rukpak_py.core.nesting import cut, nests_deeper

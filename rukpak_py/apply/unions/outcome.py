@@ -7,8 +7,7 @@ it keeps the items of lists that the content dropped, and it takes two ports of 
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from rukpak_py.apply.field_paths import Item, Step, indexed, name_of, step_of
-from rukpak_py.apply.field_sets import ITSELF, FieldSet, union
+from rukpak_py.apply.field_paths import ITSELF, FieldSet, Item, Step, indexed, name_of, step_of, union
 
 _OF_THE_SERVER = frozenset({"apiVersion", "kind", "metadata", "status"})
 _MAPS_OF_METADATA = ("annotations", "labels")

@@ -8,8 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.field_paths import name_of
-from rukpak_py.apply.field_sets import FieldSet
+from rukpak_py.apply.field_paths import FieldSet, name_of
 from rukpak_py.apply.normalise.lists import HANDLER_PATHS, POD_SPEC_PATHS, PROBES
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 

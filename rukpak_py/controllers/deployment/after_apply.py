@@ -17,12 +17,12 @@ from rukpak_py.api.install_options import options_of
 from rukpak_py.apply.health import HealthStatus, describe, has_health
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import owned_but_unlabelled
 from rukpak_py.apply.removed_objects import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt

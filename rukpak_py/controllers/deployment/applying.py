@@ -11,13 +11,11 @@ from time import monotonic
 
 from rukpak_py.api.bundle_deployment import KeptObject
 from rukpak_py.apply.engine import Engine
-from rukpak_py.apply.object_failures import failure_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
 from rukpak_py.apply.prune import prune
-from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, failure_of, kind_wakes
 from rukpak_py.apply.target import Target
-from rukpak_py.apply.wakes import kind_wakes
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again

@@ -9,7 +9,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.installed import Installed, installed_of
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
 from rukpak_py.core.objects import Object

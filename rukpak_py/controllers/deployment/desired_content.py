@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Final
 
-from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.desired import Desired, desire, scaled
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.order import is_builtin
-from rukpak_py.apply.scaling import scaled
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Object, ObjectKey

@@ -6,8 +6,7 @@ from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
-from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.wakes import NO_WAKES, Wakes, wakes_of
+from rukpak_py.apply.results import NO_WAKES, Failure, FailureKind, Wakes, wakes_of
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
 from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.wakes import Wakes, kind_wakes
+from rukpak_py.apply.results import Wakes, kind_wakes
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState

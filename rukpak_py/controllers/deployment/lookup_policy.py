@@ -16,8 +16,8 @@ from rukpak_py.api.names import (
     RELEASED_ANNOTATION,
 )
 from rukpak_py.api.own_secrets import own_by_marks, own_by_name
+from rukpak_py.apply.marks import released_value
 from rukpak_py.apply.observed_object import observed_object
-from rukpak_py.apply.released import released_value
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import SECRETS
 

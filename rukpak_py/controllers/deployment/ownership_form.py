@@ -10,9 +10,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.annotated_ownership import annotate, has_former_form
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.kind_record import KindRecord
 from rukpak_py.controllers.deployment.kinds import Kinds

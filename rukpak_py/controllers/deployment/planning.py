@@ -13,10 +13,9 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import foreign_instances_of, versions_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.missing_deployments import missing_deployments
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan, left_content, make_plan
-from rukpak_py.apply.read_live import read_live
+from rukpak_py.apply.read_live import missing_deployments, read_live
 from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt

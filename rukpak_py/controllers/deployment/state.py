@@ -15,10 +15,10 @@ from typing import NamedTuple
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, RecordedValues
 from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
-from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
-from rukpak_py.apply.shared import SharedObject
+from rukpak_py.apply.target import LastApplied
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.state import HookState

@@ -25,7 +25,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash_of
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.state import DeploymentState

@@ -20,19 +20,16 @@ from functools import partial
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
-from rukpak_py.apply.instances import foreign_instances_of, instances_of, versions_of
+from rukpak_py.apply.instances import foreign_contents, foreign_instances_of, instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.last_applied import LastApplied
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
-from rukpak_py.apply.namespace_contents import foreign_contents
+from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.apply.target import Target
+from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection
 
-from rukpak_py.apply.wakes import Wakes, kind_wakes, namespace_wake, quota_wake
+from rukpak_py.apply.results import Wakes, kind_wakes, namespace_wake, quota_wake
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.resources import RESOURCE_QUOTAS
 

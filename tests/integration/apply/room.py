@@ -21,8 +21,8 @@ from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.order import is_builtin
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target

@@ -12,7 +12,7 @@ import orjson
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.serving_certificates import (
     CertificateMemory,
     CertificateResult,

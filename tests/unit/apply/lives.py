@@ -13,8 +13,8 @@ from rukpak_py.api.names import (
     OWNER_NAME_LABEL,
 )
 from rukpak_py.apply.desired import Desired, desire
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
-from rukpak_py.apply.owner import Owner
 from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
 

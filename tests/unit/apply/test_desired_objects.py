@@ -19,9 +19,8 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.desired import Desired, desire
-from rukpak_py.apply.identity import identity
+from rukpak_py.apply.marks import Owner, identity
 from rukpak_py.apply.order import ApplyPhase
-from rukpak_py.apply.owner import Owner
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, Object
 from tests.manifests import config_map

@@ -2,8 +2,7 @@
 
 import pytest
 
-from rukpak_py.apply.object_failures import failure_of
-from rukpak_py.apply.results import ChangeSet, FailureKind
+from rukpak_py.apply.results import ChangeSet, FailureKind, failure_of
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube import errors

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.apply.field_sets import subtract, union
+from rukpak_py.apply.field_paths import subtract, union
 
 ITSELF: dict[str, Any] = {".": {}}
 SUBTRACTED: list[tuple[str, dict[str, Any], dict[str, Any], dict[str, Any] | None]] = [

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.api.names import APPLIED_ANNOTATION
-from rukpak_py.apply.identity import applied_value, identity, read_applied
+from rukpak_py.apply.marks import applied_value, identity, read_applied
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.apply.lives import OTHER, OWNER, key, live, owned

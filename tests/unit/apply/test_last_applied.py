@@ -1,6 +1,6 @@
 """What a process remembers of what it applied; losing it costs calls, never correctness."""
 
-from rukpak_py.apply.last_applied import LastApplied
+from rukpak_py.apply.target import LastApplied
 from tests.unit.apply.lives import key, live, owned
 
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_KIND_LABEL, OWNER_UID_ANNOTATION
-from rukpak_py.apply.marks import lost_marks
+from rukpak_py.apply.results import lost_marks
 from tests.unit.apply.lives import LABELS_OF_OTHER, OUR_LABELS, OWNER, live, owned
 
 OUTLIVING = {APPLIED_ANNOTATION: "sha256:1", OWNER_UID_ANNOTATION: OWNER.uid}

@@ -3,7 +3,7 @@
 import pytest
 
 from rukpak_py.api.names import OWNER_UID_ANNOTATION
-from rukpak_py.apply.tools import other_tool
+from rukpak_py.apply.marks import other_tool
 from tests.unit.apply.lives import OUR_LABELS, OWNER, REPLICA_SET, live, owned
 
 HELM = {"meta.helm.sh/release-name": "web", "meta.helm.sh/release-namespace": "shop"}

@@ -16,10 +16,10 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
     RELEASED_ANNOTATION,
 )
+from rukpak_py.apply.marks import released_mark
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.plan import WRITES, Action, Plan, decide, decide_once, make_plan
-from rukpak_py.apply.released import released_mark
 from rukpak_py.apply.removed_objects import PrunePolicy
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.manifests import config_map

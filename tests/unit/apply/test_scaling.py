@@ -5,8 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import Override
-from rukpak_py.apply.desired import Desired, desire
-from rukpak_py.apply.scaling import scaled
+from rukpak_py.apply.desired import Desired, desire, scaled
 from rukpak_py.core.objects import Object, ObjectKey, canonical_json
 from tests.manifests import manifest, workload
 from tests.unit.apply.lives import OWNER

@@ -8,8 +8,8 @@ import pytest
 from rukpak_py.api.bundle_deployment import Adopt, Override
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION, RELEASED_ANNOTATION
 from rukpak_py.apply.desired import Desired, digests_by
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.plan import Action, decide
 from rukpak_py.core.objects import GroupVersionKind
 from tests.manifests import config_map, crd

@@ -15,11 +15,10 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
     RELEASED_ANNOTATION,
 )
-from rukpak_py.apply.missing_deployments import deployments_to_ask_for
+from rukpak_py.apply.marks import Owner, released_mark
 from rukpak_py.apply.observed_object import observed_object
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.ownership import OwnershipSituation, adopted, may_take, refusal, situation
-from rukpak_py.apply.released import released_mark
+from rukpak_py.apply.read_live import deployments_to_ask_for
 from rukpak_py.core.objects import GroupVersionKind
 from tests.unit.apply.lives import (
     CONFIG_MAP,

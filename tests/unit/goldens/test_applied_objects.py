@@ -9,10 +9,9 @@ import pytest
 
 from rukpak_py.api import names as api_names
 from rukpak_py.apply import desired as desired_module
-from rukpak_py.apply import owner as owner_module
+from rukpak_py.apply import marks as marks_module
 from rukpak_py.apply.desired import desire
-from rukpak_py.apply.owner import Owner
-from rukpak_py.apply.released import released_value
+from rukpak_py.apply.marks import Owner, released_value
 from rukpak_py.apply.serving_certificates import secret as secret_module
 from rukpak_py.apply.serving_certificates.secret import new_secret
 from rukpak_py.apply.serving_certificates.steps import Issued
@@ -72,7 +71,7 @@ MANIFESTS: dict[str, dict[str, Any]] = {
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_pinned_names(monkeypatch, api_names, desired_module, owner_module, secret_module, pod_manifest)
+    use_pinned_names(monkeypatch, api_names, desired_module, marks_module, secret_module, pod_manifest)
 
 
 def desired(kind: str, *, outlives: bool = False) -> desired_module.Desired:

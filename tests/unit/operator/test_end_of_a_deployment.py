@@ -17,7 +17,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.orphan_cleanup import OrphanCleanup
-from rukpak_py.apply.wakes import namespace_wake
+from rukpak_py.apply.results import namespace_wake
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import ExternalValues

@@ -17,7 +17,7 @@ from rukpak_py.api.names import (
     RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
-from rukpak_py.apply.wakes import kind_wakes, namespace_wake
+from rukpak_py.apply.results import kind_wakes, namespace_wake
 from rukpak_py.controllers.queue import Queue, Schedule
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import SECRETS

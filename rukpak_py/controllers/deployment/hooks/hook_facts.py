@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
-from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.wakes import kind_wakes, wakes_of
+from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, wakes_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_again
 from rukpak_py.controllers.result import hook_details as details

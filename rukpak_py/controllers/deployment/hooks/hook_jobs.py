@@ -11,7 +11,7 @@ from contextlib import suppress
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import HookInStatus, RunningHook
 from rukpak_py.apply.deletions import FOREGROUND
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.results import failure_of
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt

@@ -20,10 +20,9 @@ from rukpak_py.api.names import (
     RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.apply import ownership
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.observed_object import observed_object
-from rukpak_py.apply.owner import Owner
 from rukpak_py.controllers.deployment.hooks.verdict import JOB, time_limit
 from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.formats.hook import DeletePolicy, Hook

@@ -16,7 +16,7 @@ from time import monotonic
 import orjson
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.apply.lasting_kinds import holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import holds_what_cannot_be_had_again
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, HookObjectSituation, refusal, situation
 from rukpak_py.controllers.deployment.hooks.verdict import JOB, SUCCEEDED, HookVerdict, has_verdict, verdict
 from rukpak_py.core.errors import ConflictError, UnavailableError

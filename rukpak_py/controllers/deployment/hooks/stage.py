@@ -9,7 +9,7 @@ import logging
 from collections.abc import Iterable
 
 from rukpak_py.api.hook_status import HookRecord
-from rukpak_py.apply.object_failures import failure_of
+from rukpak_py.apply.results import failure_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import look_again

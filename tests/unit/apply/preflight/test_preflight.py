@@ -30,8 +30,7 @@ from rukpak_py.apply.preflight.content import (
 )
 from rukpak_py.apply.preflight.olm import managed_elsewhere
 from rukpak_py.apply.preflight.plan import deployment_is_gone, names_of_others, refused_by_server
-from rukpak_py.apply.results import DryRun, Failure, FailureKind
-from rukpak_py.apply.wakes import kind_wake, namespace_wake
+from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, NAMESPACES, Resource

@@ -10,8 +10,8 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
 from rukpak_py.api.install_options import InstallOptions, options_of
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.owner import Owner
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.capabilities import Capabilities
 from rukpak_py.controllers.cluster import Cluster, CrdFacts

@@ -10,10 +10,9 @@ from rukpak_py.api.bundle_deployment import Adopt, BundleDeploymentStatus
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Action, Plan, make_plan
-from rukpak_py.apply.results import ChangeSet, Failure, FailureKind
+from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, kind_wake
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.apply.target import Target
-from rukpak_py.apply.wakes import kind_wake
 from rukpak_py.controllers.deployment import applying as module
 from rukpak_py.controllers.deployment.applying import STALE_SECONDS, AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt

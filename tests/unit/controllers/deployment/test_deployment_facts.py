@@ -5,9 +5,10 @@ import asyncio
 import pytest
 
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects
-from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.wakes import (
+from rukpak_py.apply.results import (
     NO_WAKES,
+    Failure,
+    FailureKind,
     Wakes,
     kind_wake,
     kind_wakes,

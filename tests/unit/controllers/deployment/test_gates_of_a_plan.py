@@ -16,9 +16,8 @@ from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusal, RefusedObjects
-from rukpak_py.apply.results import DryRun, Failure, FailureKind
+from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
 from rukpak_py.apply.target import Target
-from rukpak_py.apply.wakes import kind_wake, namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import gates as gates_module
 from rukpak_py.controllers.deployment.attempt import Attempt

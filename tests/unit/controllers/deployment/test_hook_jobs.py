@@ -9,8 +9,7 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
-from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.wakes import kind_wakes, quota_wake
+from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, quota_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks.hook_facts import hook_not_run

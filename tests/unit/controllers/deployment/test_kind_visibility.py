@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import pytest
 
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.wakes import kind_wakes
+from rukpak_py.apply.results import kind_wakes
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.result.causes import Cause

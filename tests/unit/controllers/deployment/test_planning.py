@@ -10,9 +10,9 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.notes import Note
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.owner import Owner
+from rukpak_py.apply.marks import Owner
+from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.plan import Action
-from rukpak_py.apply.shared import SharedObject
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner

@@ -5,7 +5,7 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
-from rukpak_py.apply.wakes import namespace_wake
+from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, QuietFacts

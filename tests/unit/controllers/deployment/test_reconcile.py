@@ -28,7 +28,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash
-from rukpak_py.apply.wakes import namespace_wake
+from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt

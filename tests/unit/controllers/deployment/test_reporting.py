@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
-from rukpak_py.apply.wakes import namespace_wake
+from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState

@@ -2,8 +2,8 @@
 
 import pytest
 
-from rukpak_py.apply.last_applied import LastApplied
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.apply.target import LastApplied
 from rukpak_py.controllers.deployment import state as module
 from rukpak_py.controllers.deployment.drift_backoff import (
     CORRECTIONS_BEFORE_BACKOFF,

@@ -18,8 +18,8 @@ from rukpak_py.api.names import (
     PRUNE_ANNOTATION,
 )
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
-from rukpak_py.apply.identity import applied_value, identity
-from rukpak_py.apply.wakes import kind_wakes
+from rukpak_py.apply.marks import applied_value, identity
+from rukpak_py.apply.results import kind_wakes
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent
 from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.state import DeploymentState

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.apply.wakes import NO_WAKES, kind_wakes, namespace_wake, quota_wake
+from rukpak_py.apply.results import NO_WAKES, kind_wakes, namespace_wake, quota_wake
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.core.objects import GroupKind
 from tests.unit.apply.lives import key

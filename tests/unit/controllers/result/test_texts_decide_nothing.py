@@ -18,7 +18,7 @@ TESTS = frozenset(
 
 # Where two texts are compared all the same, and why that decides nothing that a text is made of.
 EXPLAINED = {
-    "apply/object_failures.py: str(key) in message": "whether a text names its object already; only the text changes",
+    "apply/results.py: str(key) in message": "whether a text names its object already; only the text changes",
     "controllers/deployment/kept_renderings.py: _SECRET in line": "lines of manifests: whether they have a Secret",
 }
 
