@@ -1,25 +1,21 @@
 """The controller of BundleInstances, put together."""
 
-from collections.abc import Callable
-
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
-from rukpak_py.controllers.instance.status import reverted_event
-from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
+from rukpak_py.controllers.instance.status import awaits_verdict, reverted_event
 from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.operator.event_router import EventRouter
 
 
-def instance_reconciler(
-    client: Client, router: EventRouter, events: Recorder, now: Callable[[], str]
-) -> InstanceReconciler:
+def instance_reconciler(client: Client, router: EventRouter, events: Recorder) -> InstanceReconciler:
     def tell_reverted(instance: BundleInstance) -> None:
         emit(events, BUNDLE_INSTANCE_KIND, instance.metadata, [reverted_event(instance)])
 
@@ -29,7 +25,7 @@ def instance_reconciler(
         instances=instances,
         deployments=deployments,
         child=ChildDeployment(client, deployments, existence, on_reverted=tell_reverted),
-        writer=InstanceStatusWriter(client, instances, now=now),
+        writer=StatusWriter(client, BUNDLE_INSTANCES, instances, awaits=awaits_verdict),
         events=events,
         classes=CLASSES,
     )

@@ -14,7 +14,6 @@ from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import BundleStates
-from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.existence import MissedDeletions, Watched
@@ -25,6 +24,7 @@ from rukpak_py.controllers.system_objects import (
     SystemObjects,
     SystemValuesObjects,
 )
+from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.wording import named
 from rukpak_py.formats.by_class import CLASSES
@@ -190,7 +190,7 @@ class LeaderParts:
             ),
             on_restore=on_restore,
         )
-        self.instances = instance_reconciler(client, self.router, self._events, _now)
+        self.instances = instance_reconciler(client, self.router, self._events)
         versions = SeenVersions(on_restore=on_restore)
         self.missed_deletions = MissedDeletions(
             client,
@@ -300,7 +300,8 @@ class LeaderParts:
             jobs=jobs,
             content=self.content,
             pinning=pinning,
-            writer=BundleStatusWriter(self._client, bundles, self._events),
+            writer=StatusWriter(self._client, BUNDLES, bundles),
+            events=self._events,
             states=self._bundle_states,
             classes=CLASSES,
             look=self.router.bundles.queue.add,

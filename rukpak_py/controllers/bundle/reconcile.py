@@ -20,16 +20,16 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
+from rukpak_py.api.names import BUNDLE_KIND, UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
-from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import PERSIST, ImageAwaited, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.ports import Content
+from rukpak_py.controllers.events import emit
+from rukpak_py.controllers.ports import Content, Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     ContentMissing,
@@ -43,7 +43,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
-from rukpak_py.controllers.writes import remove_finalizer
+from rukpak_py.controllers.writes import StatusWriter, WriteResult, remove_finalizer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
 
@@ -59,7 +59,8 @@ class BundleReconciler:
         jobs: UnpackJobs,
         content: Content,
         pinning: Pinning,
-        writer: BundleStatusWriter,
+        writer: StatusWriter[Bundle],
+        events: Recorder,
         states: BundleStates,
         classes: Collection[str],
         look: Callable[[str], None],
@@ -77,6 +78,7 @@ class BundleReconciler:
         self._content = content
         self._pinning = pinning
         self._writer = writer
+        self._events = events
         self._states = states
         self._classes = classes
         self._look = look
@@ -136,8 +138,13 @@ class BundleReconciler:
                 progress = self._without_store(bundle, fetch_failed(error, f"{PERSIST}{error}"))
             key = KeyFacts(generation=bundle.metadata.generation, turn=turn)
             conclusion = conclude(bundle.status, progress, NO_PROGRESS, key, self._clock())
-            is_written = await self._writer.write(bundle, conclusion)
-        if is_written or (was_requested and not state.is_requested):
+            emit(self._events, BUNDLE_KIND, bundle.metadata, conclusion.happened)
+            written = await self._writer.write(bundle, conclusion.status)
+            if written.result is WriteResult.WRITTEN:
+                emit(self._events, BUNDLE_KIND, bundle.metadata, conclusion.events)
+            if written.error is not None:
+                raise written.error
+        if written.result is WriteResult.WRITTEN or (was_requested and not state.is_requested):
             self._on_news(self._bundles.get(name) or bundle)
         return conclusion.schedule
 

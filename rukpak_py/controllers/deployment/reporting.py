@@ -10,12 +10,7 @@ from rukpak_py.api.template_hash import bundle_name
 from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.messages import REFRESHING
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.status_writer import (
-    STALE_SECONDS,
-    DeploymentStatusWriter,
-    WriteResult,
-    is_outdated,
-)
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, is_outdated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.ports import Recorder
@@ -25,6 +20,7 @@ from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, Conclusion, KeyFacts, read_clock
 from rukpak_py.controllers.result.deployment_details import STATUS_TOO_LARGE
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.writes import STALE_SECONDS, WriteResult
 
 _TOO_LARGE = Progress(facts=(Fact(cause=Cause.STATUS_TOO_LARGE, detail=STATUS_TOO_LARGE),))
 

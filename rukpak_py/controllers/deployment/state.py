@@ -28,6 +28,7 @@ from rukpak_py.controllers.deployment.rendering_failures import RenderingFailure
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.controllers.result.table import Kind
+from rukpak_py.controllers.writes import StatusWrites
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 from rukpak_py.kube.pace import Pace
@@ -176,24 +177,6 @@ class UsedValues:
         if not objects:
             self.latest = ()
         return True
-
-
-@dataclass(slots=True)
-class StatusWrites:
-    """When the status was written last, and since when the result of an installation waits for its first health."""
-
-    written_at: float = float("-inf")
-    refused_in: str = ""  # the version of the object for which the whole status was too large
-    _awaited: tuple[str, float] | None = None
-
-    def written(self, now: float) -> None:
-        self.written_at, self._awaited = now, None
-
-    def awaits_health(self, bundle: str, now: float) -> float:
-        """Since when, of this Bundle."""
-        if self._awaited is None or self._awaited[0] != bundle:
-            self._awaited = bundle, now
-        return self._awaited[1]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -9,14 +9,13 @@ from collections.abc import Callable, Collection
 from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, is_unknown_class
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import emit
 from rukpak_py.controllers.instance import status as statuses
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
-from rukpak_py.controllers.instance.status_writer import InstanceStatusWriter
 from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclude import conclude
@@ -24,6 +23,7 @@ from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.errors import MIRROR_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Words
 from rukpak_py.controllers.worker import failed
+from rukpak_py.controllers.writes import StatusWriter, StatusWrites
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError
 
@@ -35,7 +35,7 @@ class InstanceReconciler:
         instances: Cache[BundleInstance],
         deployments: Cache[BundleDeployment],
         child: ChildDeployment,
-        writer: InstanceStatusWriter,
+        writer: StatusWriter[BundleInstance],
         events: Recorder,
         classes: Collection[str],
         clock: Callable[[], Clock] = read_clock,
@@ -44,6 +44,7 @@ class InstanceReconciler:
         self._deployments = deployments
         self._child = child
         self._writer = writer
+        self._writes: dict[str, StatusWrites] = {}  # by uid
         self._events = events
         self._classes = classes
         self._clock = clock
@@ -66,15 +67,23 @@ class InstanceReconciler:
         return await self._copy(instance, deployment) if deployment is not None else SETTLED
 
     def gone(self, instance: BundleInstance) -> None:
-        self._writer.forget(instance.metadata.uid)
+        self._writes.pop(instance.metadata.uid, None)
         self._child.forget(instance.metadata.uid)
 
     async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Schedule:
         status = statuses.copied(instance, deployment)
         if status is None:
             return SETTLED
-        pause = await self._writer.write(instance, status)
+        pause = await self._write(instance, status)
         return Schedule(report_at=self._clock().loop + pause) if pause is not None else SETTLED
+
+    async def _write(self, instance: BundleInstance, status: BundleInstanceStatus) -> float | None:
+        """The seconds after which to come back; None: it is written, or there was nothing to write."""
+        writes = self._writes.setdefault(instance.metadata.uid, StatusWrites())
+        written = await self._writer.write(instance, status, writes)
+        if written.error is not None:
+            raise written.error
+        return written.pause
 
     async def _report(self, instance: BundleInstance, error: RukPakError, turn: Turn) -> Schedule:
         """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""
@@ -82,7 +91,7 @@ class InstanceReconciler:
         at = clock.loop + error.retry_after if error.retry_after else None
         fact = Fact(cause=MIRROR_ERRORS.cause_of(error), detail=Words(words=str(error)), at=at)
         conclusion = conclude(instance.status, Progress(facts=(fact,)), NO_PROGRESS, key, clock)
-        pause = await self._writer.write(instance, conclusion.status)
+        pause = await self._write(instance, conclusion.status)
         if pause is not None:
             return replace(conclusion.schedule, report_at=clock.loop + pause)
         emit(self._events, BUNDLE_INSTANCE_KIND, instance.metadata, conclusion.events)

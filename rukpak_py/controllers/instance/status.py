@@ -4,9 +4,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
-from rukpak_py.api.conditions import (
-    find_condition,
-)
+from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason
 from rukpak_py.controllers.events import EventNote, normal
 
@@ -27,9 +25,10 @@ def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInst
     )
 
 
-def is_in_progress(status: BundleInstanceStatus) -> bool:
-    ready = find_condition(status.conditions, ConditionType.READY)
-    return ready is not None and ready.status == ConditionStatus.UNKNOWN
+def awaits_verdict(_before: BundleInstanceStatus, after: BundleInstanceStatus) -> str:
+    """Work in progress is written only when it lasts, so an install that goes well is one write."""
+    ready = find_condition(after.conditions, ConditionType.READY)
+    return "a verdict" if ready is not None and ready.status == ConditionStatus.UNKNOWN else ""
 
 
 def reverted_event(instance: BundleInstance) -> EventNote:

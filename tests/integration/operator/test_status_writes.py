@@ -9,7 +9,8 @@ import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.reading import read_bundle_deployment
-from rukpak_py.controllers.writes import write_status
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
@@ -107,12 +108,13 @@ async def test_a_status_based_on_an_older_version_is_refused(tenant: Tenant, cha
     body = orjson.dumps(patches[change])
     await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, body, field_manager="somebody")
     status = BundleDeploymentStatus(observed_generation=7)
+    writer = DeploymentStatusWriter(client=tenant.admin, deployments=Cache(clock=time.monotonic))
     with pytest.raises(StaleError):
-        await write_status(tenant.admin, BUNDLE_DEPLOYMENTS, one.metadata, one.status, status, if_unchanged=True)
+        await writer.patch(one, status)
     after = await tenant.deployment()
     assert after["status"] == {"observedGeneration": -1}
     latest = read_bundle_deployment(after)
-    await write_status(tenant.admin, BUNDLE_DEPLOYMENTS, latest.metadata, latest.status, status, if_unchanged=True)
+    await writer.patch(latest, status)
     assert (await tenant.deployment())["status"] == {"observedGeneration": 7}
 
 

@@ -4,11 +4,13 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
-from rukpak_py.api.bundle import BundleStatus
+from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.controllers.writes import merge_patch, write_status
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.writes import StatusWriter, WriteResult, merge_patch
 from rukpak_py.kube.errors import StaleError
 from rukpak_py.kube.resources import BUNDLES
 from tests.unit.controllers.fakes import FakeClient, merged
@@ -20,6 +22,10 @@ VALUES = st.recursive(
     max_leaves=12,
 )
 OBJECTS = st.dictionaries(st.sampled_from("abcd"), VALUES, max_size=4)
+
+
+def writer(client: FakeClient) -> StatusWriter[Bundle]:
+    return StatusWriter(client.as_client(), BUNDLES, Cache(clock=lambda: 0.0))
 
 
 @given(OBJECTS, OBJECTS)
@@ -48,7 +54,7 @@ def test_the_values_themselves_are_not_touched(value: dict[str, Any]) -> None:
 
 async def test_a_status_that_is_as_it_was_costs_nothing() -> None:
     client, one = FakeClient(), unpacked()
-    assert await write_status(client.as_client(), BUNDLES, one.metadata, one.status, one.status) is None
+    assert (await writer(client).write(one, one.status)).result is WriteResult.UNCHANGED
     assert client.calls == []
 
 
@@ -56,12 +62,12 @@ async def test_the_stored_status_is_the_new_one() -> None:
     client, old = FakeClient(), bundle()
     client.put(BUNDLE_KIND, to_json(old))
     new = unpacked().status
-    metadata = await write_status(client.as_client(), BUNDLES, old.metadata, old.status, new)
-    assert metadata is not None
-    assert metadata.resource_version != old.metadata.resource_version
+    written = await writer(client).patch(old, new)
+    assert written.status == new
+    assert written.metadata.resource_version != old.metadata.resource_version
     assert client.calls == ["status Bundle b"]
     assert read_bundle(client.objects[BUNDLE_KIND, "b"]).status == new
-    await write_status(client.as_client(), BUNDLES, metadata, new, BundleStatus())
+    await writer(client).patch(written, BundleStatus())
     assert read_bundle(client.objects[BUNDLE_KIND, "b"]).status == BundleStatus(), "what is no longer said goes"
 
 
@@ -69,7 +75,7 @@ async def test_a_status_never_lands_on_another_object_of_the_name() -> None:
     client = FakeClient()
     before = client.put(BUNDLE_KIND, to_json(bundle(uid="another")))
     try:
-        await write_status(client.as_client(), BUNDLES, bundle().metadata, BundleStatus(), unpacked().status)
+        await writer(client).patch(replace(bundle(), status=BundleStatus()), unpacked().status)
     except StaleError:
         assert client.objects[BUNDLE_KIND, "b"] == before
     else:

@@ -24,14 +24,15 @@ from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import REFILLS_AT_ONCE, BundleStates
-from rukpak_py.controllers.bundle.status_writer import BundleStatusWriter
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled, UnknownClass
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.table import DENIED_SECONDS, WAIT_QUIET_SECONDS
+from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.sources.source import ContentPendingError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeContent, FakeEvents, FakeRecords, FakeSources, tree
 from tests.unit.controllers.values import START, bundle, conditions, source, spec, unpacked
@@ -92,7 +93,8 @@ class Bench:
             ),
             content=self.content,
             pinning=self.pinning,
-            writer=BundleStatusWriter(self.client.as_client(), self.bundles, self.events),
+            writer=StatusWriter(self.client.as_client(), BUNDLES, self.bundles),
+            events=self.events,
             states=self.states,
             classes={PLAIN_CLASS},
             look=self.looked_at.append,

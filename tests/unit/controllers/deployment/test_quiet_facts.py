@@ -9,7 +9,7 @@ from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, QuietFacts
-from rukpak_py.controllers.deployment.status_writer import FIRST_HEALTH_SECONDS, DeploymentStatusWriter
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Schedule, Turn
 from rukpak_py.controllers.result.causes import Cause
@@ -22,6 +22,7 @@ from rukpak_py.controllers.result.table import (
     LOOK_AGAIN_SECONDS,
     WAIT_QUIET_SECONDS,
 )
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.deployment.parts import ToldEvents
 from tests.unit.controllers.fakes import Clock, FakeClient
 from tests.unit.controllers.result.concluding import fact, installed, progress
@@ -177,7 +178,7 @@ async def test_a_fact_that_knows_since_when_it_lasts_is_believed(bench: Bench) -
 async def test_what_is_told_at_once_lasts_since_the_status_says_so_also_for_the_next_process(bench: Bench) -> None:
     pods = progress(fact(Cause.UNHEALTHY, "in progress"), reached=Reached.APPLIED, installed=installed())
     for _ in range(2):
-        await bench.report(pods, after=FIRST_HEALTH_SECONDS)
+        await bench.report(pods, after=WRITE_INTERVAL_SECONDS)
     assert bench.ready == ("Unknown", "Unhealthy", "in progress")
     bench.state = DeploymentState()
     await bench.report(pods, after=LASTING_SECONDS)

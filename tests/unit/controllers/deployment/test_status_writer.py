@@ -10,11 +10,8 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.key_facts import key_facts
-from rukpak_py.controllers.deployment.state import StatusWrites
 from rukpak_py.controllers.deployment.status_writer import (
     DeploymentStatusWriter,
-    StatusWriteResult,
-    WriteResult,
     awaits_first_health,
     is_outdated,
 )
@@ -23,6 +20,7 @@ from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.deployment_details import Unhealthy
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
+from rukpak_py.controllers.writes import StatusWriteResult, StatusWrites, WriteResult
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError, StaleError
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
 from tests.unit.controllers.result.concluding import fact, installed, progress

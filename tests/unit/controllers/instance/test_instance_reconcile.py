@@ -25,10 +25,10 @@ from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import ChildSituation, situation
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
-from rukpak_py.controllers.instance.status_writer import PROGRESS_SECONDS, InstanceStatusWriter
+from rukpak_py.controllers.instance.status import awaits_verdict
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclusion import Clock as Moment
-from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, StatusWriter
 from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError, StaleError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
@@ -80,7 +80,7 @@ class Bench:
                 on_reverted=lambda one: self.reverted.append(one.metadata.name),
                 clock=self.clock,
             ),
-            writer=InstanceStatusWriter(client, self.instances, now=lambda: NOW, clock=self.clock),
+            writer=StatusWriter(client, BUNDLE_INSTANCES, self.instances, awaits=awaits_verdict, pace=self.clock),
             events=self.events,
             clock=lambda: MOMENT,
             classes={PLAIN_CLASS},
@@ -358,8 +358,8 @@ async def test_progress_is_shown_when_it_lasts_and_a_verdict_at_once(bench: Benc
     bench.has(instance())
     bench.has_deployment(ours(status=saying("Unknown")))
     assert await bench.reconcile() == []
-    assert bench.schedule == Schedule(report_at=MOMENT.loop + PROGRESS_SECONDS)
-    bench.clock.now += PROGRESS_SECONDS
+    assert bench.schedule == Schedule(report_at=MOMENT.loop + WRITE_INTERVAL_SECONDS)
+    bench.clock.now += WRITE_INTERVAL_SECONDS
     assert await bench.reconcile() == [STATUS]
     bench.clock.now += WRITE_INTERVAL_SECONDS
     bench.has_deployment(ours(status=saying("True")))
@@ -381,6 +381,6 @@ async def test_nothing_is_remembered_of_one_that_is_gone(bench: Bench) -> None:
     bench.has_deployment(ours(status=saying("Unknown")))
     await bench.reconcile()
     bench.reconciler.gone(instance())
-    bench.clock.now += PROGRESS_SECONDS
+    bench.clock.now += WRITE_INTERVAL_SECONDS
     await bench.reconcile()
-    assert bench.schedule == Schedule(report_at=MOMENT.loop + PROGRESS_SECONDS)
+    assert bench.schedule == Schedule(report_at=MOMENT.loop + WRITE_INTERVAL_SECONDS)

@@ -11,7 +11,11 @@ MAKERS = {
     "result/conditions.py",  # of `conclude`
     "result/changes.py",  # of a step that is recorded before it is taken
 }
-WRITERS = {"bundle/status_writer.py", "deployment/status_writer.py", "instance/status_writer.py"}
+WRITERS = {
+    "bundle/reconcile.py",
+    "deployment/status_writer.py",  # for deployments, of which steps are recorded, too
+    "instance/reconcile.py",
+}
 CONCLUDING = {"bundle/reconcile.py", "deployment/reporting.py", "instance/reconcile.py"}
 
 
@@ -29,7 +33,7 @@ def test_who_makes_conditions() -> None:
 
 
 def test_who_writes_a_status() -> None:
-    assert modules_that_import("write_status") == WRITERS
+    assert modules_that_import("StatusWriter") == WRITERS
 
 
 def test_who_concludes() -> None:
