@@ -1,6 +1,6 @@
 """The cluster is the inventory: label-selected watches over the kinds in use show what every deployment owns.
 
-* One watch per kind, for all deployments; of kinds without health only metadata travels.
+* One watch per kind, of all namespaces or of one, for all deployments; of kinds without health only metadata travels.
 * `owned_by(uid)`: label *and* owner uid, as the API server shows them. Copies that clients made have both; what is not
   desired must be proven (`ObservedObject.is_proven_of`) before anything is done to it.
 * `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Collection, Container, Coroutine, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
@@ -31,6 +31,11 @@ from rukpak_py.kube.seen_versions import OnRestore
 
 SELECTOR = f"{OWNER_KIND_LABEL}={BUNDLE_DEPLOYMENT_KIND}"
 REMEMBERED = 4096  # uids
+
+
+class Watched(NamedTuple):
+    kind: GroupKind
+    namespace: str = ""  # empty: all
 
 
 class Inventory:
@@ -49,71 +54,68 @@ class Inventory:
         self._on_restore = on_restore
         self._on_change = on_change
         self._on_gone = on_gone
-        self._informers: dict[GroupKind, Informer] = {}
-        self._first_lists: dict[GroupKind, asyncio.Task[None]] = {}
+        self._informers: dict[Watched, Informer] = {}
+        self._first_lists: dict[Watched, asyncio.Task[None]] = {}
         self._background: set[asyncio.Task[None]] = set()
         self._objects: dict[ObjectKey, ObservedObject] = {}
         self._owned: dict[str, dict[ObjectKey, ObservedObject]] = {}
         self._deleted_uids: OrderedDict[str, int] = OrderedDict()
         self._disclaimed: OrderedDict[str, int] = OrderedDict()  # by uid: the version from which on events count again
 
-    def watch(self, resources: Iterable[Resource]) -> None:
+    def watch(self, resources: Iterable[Resource], namespace: str = "") -> None:
         """Start to watch these kinds; those that are watched already stay as they are, in the version they have.
 
         Only a version that is no longer served is given up for another one.
         """
         for resource in resources:
-            known = self._informers.get(resource.group_kind)
+            watched = self._watched(resource.group_kind, namespace if resource.namespaced else "")
+            known = self._informers.get(watched)
             if known is not None and not known.served and known.resource.gvk != resource.gvk:
-                self._in_background(self._unwatch(resource.group_kind).stop())
-            if resource.group_kind not in self._informers:
+                self._in_background(self._unwatch(watched).stop())
+            if watched not in self._informers:
                 informer = Informer(
                     self._client,
                     resource,
+                    namespace=watched.namespace,
                     label_selector=SELECTOR,
                     full=has_health(resource.gvk),
                     keep=False,
                     on_change=partial(self._changed, resource.gvk),
                     on_restore=self._on_restore,
                 )
-                self._informers[resource.group_kind] = informer
+                self._informers[watched] = informer
                 informer.start()
-                self._first_lists[resource.group_kind] = self._in_background(self._tell_when_listed(informer))
+                self._first_lists[watched] = self._in_background(self._tell_when_listed(informer))
+
+    def informer_of(self, kind: GroupKind, namespace: str = "") -> Informer | None:
+        """The watch that shows these objects. None: no watch does."""
+        return self._informers.get(self._watched(kind, namespace))
 
     def nudge(self, kinds: Collection[GroupKind]) -> None:
         """These came, or came back: what waits to look for them again looks now."""
-        for kind in kinds:
-            informer = self._informers.get(kind)
-            if informer is not None and not (informer.served and informer.synced.is_set()):
+        for watched, informer in self._informers.items():
+            if watched.kind in kinds and not (informer.served and informer.synced.is_set()):
                 informer.nudge()
 
-    async def retain(self, kinds: Iterable[GroupKind]) -> None:
-        """Stop the watches of kinds that no deployment uses any more."""
-        unused = [self._unwatch(kind) for kind in self._informers.keys() - set(kinds)]
+    async def retain(self, used: Iterable[Watched]) -> None:
+        """Stop the watches that no deployment uses any more."""
+        unused = [self._unwatch(watched) for watched in self._informers.keys() - set(used)]
         self._drop_unwatched()
         for informer in unused:
             await informer.stop()
         self._drop_unwatched()  # what came in before the last of them stopped
 
-    async def wait_synced(self, kinds: Iterable[GroupKind], seconds: float) -> bool:
-        """Whether every one of these kinds that is watched has been seen completely, waiting up to `seconds`."""
-        waits = [self._informers[kind].synced.wait() for kind in set(kinds) & self._informers.keys()]
-        try:
-            async with asyncio.timeout(seconds):
-                await asyncio.gather(*waits)
-        except TimeoutError:
-            return False
-        return True
-
-    def unsynced(self, kinds: Iterable[GroupKind]) -> set[GroupKind]:
+    def unsynced(self, kinds: Iterable[GroupKind], namespace: str = "") -> set[GroupKind]:
         """Those of these kinds that are watched and were not listed yet."""
-        return {kind for kind in set(kinds) & self._informers.keys() if not self._informers[kind].synced.is_set()}
+        found = {kind: self.informer_of(kind, namespace) for kind in kinds}
+        return {kind for kind, informer in found.items() if informer is not None and not informer.synced.is_set()}
 
-    def is_listed(self, kind: GroupKind) -> bool:
+    def is_listed(self, kind: GroupKind, namespace: str = "") -> bool:
         """Whether the watch of this kind has shown all its objects once."""
-        return kind in self._informers and self._informers[kind].synced.is_set()
+        informer = self.informer_of(kind, namespace)
+        return informer is not None and informer.synced.is_set()
 
-    def informers(self) -> Mapping[GroupKind, Informer]:
+    def informers(self) -> Mapping[Watched, Informer]:
         return self._informers
 
     def get(self, key: ObjectKey) -> ObservedObject | None:
@@ -174,10 +176,15 @@ class Inventory:
         await self.retain(())
         await asyncio.gather(*self._background, return_exceptions=True)
 
-    def _unwatch(self, kind: GroupKind) -> Informer:
+    def _watched(self, kind: GroupKind, namespace: str) -> Watched:
+        """The watch of all namespaces, where there is one, shows the objects of each."""
+        everywhere = Watched(kind)
+        return everywhere if everywhere in self._informers else Watched(kind, namespace)
+
+    def _unwatch(self, watched: Watched) -> Informer:
         """A watch that ends before its first list never has one to tell of."""
-        self._first_lists.pop(kind).cancel()
-        return self._informers.pop(kind)
+        self._first_lists.pop(watched).cancel()
+        return self._informers.pop(watched)
 
     def _in_background(self, work: Coroutine[Any, Any, None]) -> asyncio.Task[None]:
         task = asyncio.create_task(work)
@@ -219,7 +226,8 @@ class Inventory:
             self._owned.setdefault(live.owner_uid, {})[live.key] = live
 
     def _drop_unwatched(self) -> None:
-        for live in [live for live in self._objects.values() if live.gvk.group_kind not in self._informers]:
+        lives = self._objects.values()
+        for live in [one for one in lives if self.informer_of(one.gvk.group_kind, one.key.namespace) is None]:
             self._drop(live)
 
     def _drop(self, live: ObservedObject) -> None:

@@ -61,9 +61,8 @@ def is_left_behind(live: ObservedObject, uid: str) -> bool:
 
 def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:
     """What the inventory shows of a deployment, of kinds that it still watches."""
-    informers = inventory.informers()
     for live in inventory.owned_by(uid).values():
-        informer = informers.get(live.gvk.group_kind)
+        informer = inventory.informer_of(live.gvk.group_kind, live.key.namespace)
         if informer is not None and live.is_proven_of(uid):
             yield Leftover(resource=informer.resource, live=live)
 

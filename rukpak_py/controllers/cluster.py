@@ -9,11 +9,10 @@ available is asked for with discovery, for those whose kinds they hide.
 
 import asyncio
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
-from typing import Any
 
 import msgspec
 
@@ -175,7 +174,7 @@ class Cluster:
 
     def _crd_changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         before = self._crds.get(key.name)
-        now = _facts(new) if new is not None else None
+        now = crd_facts(new.json or b"") if new is not None else None
         if before == now:
             return
         if before is not None:
@@ -270,21 +269,22 @@ class Cluster:
         return {resource.gvk.version for resource in self._served_kinds.get(kind, ())} == wanted
 
 
-class _Names(msgspec.Struct, gc=False, frozen=True):
-    kind: str = ""
-    plural: str = ""
-
-
-class _Version(msgspec.Struct, gc=False, frozen=True):
-    name: str = ""
-    served: bool = False
-
-
-class _Spec(msgspec.Struct, gc=False, frozen=True):
-    group: str = ""
-    scope: str = ""
-    names: _Names = _Names()
-    versions: list[_Version] = []
+def crd_facts(crd: bytes) -> CrdFacts | None:
+    """Of a live CRD, or of one that content has. None: it is not usable."""
+    try:
+        decoded = _CRD.decode(crd)
+    except msgspec.DecodeError:
+        return None
+    conditions: list[_Condition] = []
+    with suppress(msgspec.DecodeError):  # content may have any status; no server reads it
+        conditions = _STATUS.decode(decoded.status).conditions or []
+    return CrdFacts(
+        kind=GroupKind(decoded.spec.group, decoded.spec.names.kind),
+        plural=decoded.spec.names.plural,
+        namespaced=decoded.spec.scope == "Namespaced",
+        versions=frozenset(version.name for version in decoded.spec.versions if version.served),
+        is_established=any(one.type == "Established" and one.status == "True" for one in conditions),
+    )
 
 
 class _Condition(msgspec.Struct, gc=False, frozen=True):
@@ -297,29 +297,34 @@ class _Status(msgspec.Struct, gc=False, frozen=True):
     conditions: list[_Condition] | None = None
 
 
-class _Crd(msgspec.Struct, gc=False, frozen=True):
-    spec: _Spec = _Spec()
-    status: _Status | None = None
-
-
 class _ApiService(msgspec.Struct, gc=False, frozen=True):
     status: _Status | None = None
 
 
+class _CrdNames(msgspec.Struct, gc=False, frozen=True):
+    kind: str
+    plural: str
+
+
+class _CrdVersion(msgspec.Struct, gc=False, frozen=True):
+    name: str
+    served: bool = True
+
+
+class _CrdSpec(msgspec.Struct, gc=False, frozen=True):
+    """Without schemas, which may be megabytes."""
+
+    group: str
+    names: _CrdNames
+    scope: str
+    versions: list[_CrdVersion]
+
+
+class _Crd(msgspec.Struct, gc=False, frozen=True):
+    spec: _CrdSpec
+    status: msgspec.Raw = msgspec.Raw(b"{}")
+
+
 _API_SERVICE = msgspec.json.Decoder(_ApiService)
 _CRD = msgspec.json.Decoder(_Crd)
-
-
-def _facts(crd: LiveObject) -> CrdFacts | None:
-    try:
-        decoded = _CRD.decode(crd.json or b"{}")
-    except msgspec.DecodeError:
-        return None
-    conditions: Iterable[Any] = (decoded.status.conditions if decoded.status is not None else None) or ()
-    return CrdFacts(
-        kind=GroupKind(decoded.spec.group, decoded.spec.names.kind),
-        plural=decoded.spec.names.plural,
-        namespaced=decoded.spec.scope == "Namespaced",
-        versions=frozenset(version.name for version in decoded.spec.versions if version.served),
-        is_established=any(one.type == "Established" and one.status == "True" for one in conditions),
-    )
+_STATUS = msgspec.json.Decoder(_Status)

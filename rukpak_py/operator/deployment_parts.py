@@ -27,8 +27,6 @@ from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHo
 from rukpak_py.controllers.deployment.hooks.runner import HookEnd
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
-from rukpak_py.controllers.deployment.kind_record import KindRecord
-from rukpak_py.controllers.deployment.kind_visibility import KindVisibility
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
 from rukpak_py.controllers.deployment.masks import MaskingRecorder
@@ -108,9 +106,11 @@ class DeploymentParts:
             policy=LookupPolicy(system_namespace=around.system_namespace, opened=around.lookup_secrets_in),
             limits=around.limits,
         )
+        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
+        kinds = Kinds(around.client, around.cluster, around.inventory, deployments=deployments, writer=self._writer)
         renderer = Renderer(
             around.content,
-            Kinds(around.cluster),
+            kinds,
             around.renderings,
             around.digest_keys,
             jobs=self._render_jobs,
@@ -122,7 +122,6 @@ class DeploymentParts:
             jobs=self._compare_jobs,
             request_content=around.request_content,
         )
-        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
@@ -131,12 +130,11 @@ class DeploymentParts:
         )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         hooks, given_up = self._hook_parts(around)
-        record = KindRecord(around.client, deployments, self._writer)
-        form = OwnershipForm(around.client, around.inventory, Kinds(around.cluster), record)
+        form = OwnershipForm(around.client, around.inventory, kinds)
         uninstall = Uninstall(
             around.client,
             around.inventory,
-            Kinds(around.cluster),
+            kinds,
             templates,
             DeletionHooks(
                 hooks,
@@ -154,7 +152,7 @@ class DeploymentParts:
             values=self._values,
             attempts=attempts,
             content=self._content_reconciler(
-                around, rendering, existence, ReleaseHooks(hooks, given_up), record=record, form=form
+                around, rendering, existence, ReleaseHooks(hooks, given_up), kinds=kinds, form=form
             ),
             ownership_form=form,
             uninstall=uninstall,
@@ -207,10 +205,10 @@ class DeploymentParts:
         existence: Existence[BundleDeployment],
         hooks: ReleaseHooks,
         *,
-        record: KindRecord,
+        kinds: Kinds,
         form: OwnershipForm,
     ) -> ContentReconciler:
-        kinds, inventory = Kinds(around.cluster), around.inventory
+        inventory = around.inventory
         deployments = around.router.deployments.cache
         engine = Engine(inventory, is_established=around.cluster.is_established)
         planner = Planner(around.client, inventory, kinds)
@@ -225,9 +223,9 @@ class DeploymentParts:
             deployments=deployments,
             states=self.states,
         )
-        applier = Applier(engine, record, certificates, has_namespace=around.cluster.has_namespace)
+        applier = Applier(engine, kinds, certificates, has_namespace=around.cluster.has_namespace)
         return ContentReconciler(
-            visibility=KindVisibility(inventory, kinds),
+            kinds=kinds,
             ownership_form=form,
             rendering=rendering,
             planner=planner,

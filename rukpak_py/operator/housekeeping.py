@@ -10,6 +10,7 @@ from typing import Protocol
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.installed import installed_of
+from rukpak_py.apply.inventory import Watched
 from rukpak_py.content.records import InUse
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
@@ -21,7 +22,7 @@ TRY_AGAIN_AFTER = 60.0
 
 
 class Watches(Protocol):
-    async def retain(self, kinds: set[GroupKind], /) -> None: ...
+    async def retain(self, used: set[Watched], /) -> None: ...
 
 
 class Sweepable(Protocol):
@@ -93,7 +94,7 @@ class Housekeeping:
         bundles, deployments = self._router.bundles.cache, self._router.deployments.cache
         if self._router.deployments.queue.is_idle and self._may_stop_watches():
             await self._watches.retain(
-                {GroupKind(kind.group, kind.kind) for one in deployments for kind in one.status.kinds}
+                {Watched(GroupKind(kind.group, kind.kind)) for one in deployments for kind in one.status.kinds}
             )
         if self._is_sure():
             installed = {(one.metadata.uid, past.digest) for one in deployments for past in _history(one)}

@@ -29,7 +29,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, look_again
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.history_size import History, reduced_text
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
 from rukpak_py.controllers.deployment.state import differences

@@ -19,8 +19,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again
-from rukpak_py.controllers.deployment.kind_record import KindRecord
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
@@ -59,14 +58,14 @@ class Applier:
     def __init__(
         self,
         engine: Engine,
-        record: KindRecord,
+        kinds: Kinds,
         certificates: CertificateStage,
         *,
         has_namespace: Callable[[str], bool],
     ) -> None:
         self._certificates = certificates
         self._engine = engine
-        self._record = record
+        self._kinds = kinds
         self._has_namespace = has_namespace
 
     async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> AppliedContent | Progress:
@@ -80,7 +79,7 @@ class Applier:
                 return Progress(facts=failure_facts(failures))
         if plan.writes or rendered.hooks:
             try:
-                await self._record.record(attempt.deployment, rendered.desired, rendered.hooks)
+                await self._kinds.record(attempt.deployment, rendered.desired, rendered.hooks)
             except (NotFoundError, StaleError):
                 return Progress(facts=(look_again(STALE_SECONDS),))
         if plan.writes and not is_drift:

@@ -16,8 +16,8 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.history import options_of_active
+from rukpak_py.controllers.deployment.kinds import recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import NAMESPACES
 
 
@@ -54,10 +54,8 @@ class AttemptFactory:
         if known is not None:
             is_ours = known.owner_uid == deployment.metadata.uid
         else:  # after a restart the status says it until the watch does
-            recorded = any(
-                GroupKind(kind.group, kind.kind) == NAMESPACES.group_kind for kind in deployment.status.kinds
-            )
-            is_ours = recorded and not self._inventory.is_listed(NAMESPACES.group_kind)
+            is_recorded = NAMESPACES.group_kind in recorded_kinds(deployment)
+            is_ours = is_recorded and not self._inventory.is_listed(NAMESPACES.group_kind)
         return Attempt(
             deployment=deployment,
             bundle=bundle,

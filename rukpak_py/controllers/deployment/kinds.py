@@ -1,99 +1,240 @@
-"""The kinds of a deployment: of its content, and of what its status says it may own. Each is in one of a few states.
+"""The kinds of a deployment: which it has recorded, owns, sees or not, and in which resources its content is written.
 
-Objects of kinds that are not served are never asked for, created or pruned; the state says what is done instead.
+The status records kinds before the first object of them is written, so whatever happens to this process, the next one
+knows where to look for what the deployment owns. Objects of kinds that are not served are never asked for, created or
+pruned. What cannot be listed (its conversion webhook is down, a right is missing) holds back the objects of that kind,
+and nothing else. Nothing here waits: the end of a first list brings the key back.
 """
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
-import msgspec
+from msgspec import structs
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.instances import versions_of
+from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, kind_state
-from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.apply.order import ApplyPhase
+from rukpak_py.apply.results import Wakes, kind_wakes
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.cluster import Cluster, crd_facts
+from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
+from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
+from rukpak_py.controllers.writes import add_finalizer
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey
+from rukpak_py.formats.hook import Hook, has_delete_hooks
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.errors import ErrorAnswer, KindNotServedError
-from rukpak_py.kube.resources import CRDS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, Resource
 
 
-@dataclass(frozen=True, kw_only=True)
-class OwnedKinds:
-    """The kinds of which the deployment may own objects, by its status."""
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HiddenKinds:
+    """Kinds whose objects are held back: neither looked at nor created, corrected or pruned."""
 
-    served: tuple[Resource, ...] = ()
     unserved: frozenset[GroupKind] = frozenset()
-    gone: frozenset[GroupKind] = frozenset()
+    unlisted: frozenset[GroupKind] = frozenset()
+    denied: Mapping[GroupKind, str] = field(default_factory=dict)  # of those: the refusal, in the server's words
+    broken: Mapping[GroupKind, str] = field(default_factory=dict)  # of all: the API service that is not available
+
+    def __bool__(self) -> bool:
+        return bool(self.unserved or self.unlisted)
+
+    def __contains__(self, key: object) -> bool:
+        kind = key.group_kind if isinstance(key, ObjectKey) else None
+        return kind in self.unserved or kind in self.unlisted
+
+    @property
+    def wakes(self) -> Wakes:
+        return kind_wakes(self.unserved | self.unlisted)
+
+    @property
+    def detail(self) -> details.HiddenKinds:
+        return details.HiddenKinds(unserved=names_of(self.unserved), unlisted=names_of(self.unlisted))
+
+    def fact(self, cause: Cause) -> Fact:
+        explained = self.denied.keys() | self.broken.keys()
+        if not explained:
+            return Fact(cause=cause, detail=self.detail, wakes=self.wakes)
+        rest = HiddenKinds(unserved=self.unserved - explained, unlisted=self.unlisted - explained)
+        detail = details.ExplainedKinds(
+            denied=tuple(sorted(self.denied.values())),
+            broken=tuple(sorted(set(self.broken.values()))),
+            kinds=names_of(explained),
+            rest=rest.detail if rest else None,
+        )
+        return Fact(cause=_DENIED[cause] if self.denied else cause, detail=detail, wakes=self.wakes)
 
 
 class Kinds:
-    def __init__(self, cluster: Cluster) -> None:
-        self.cluster = cluster
+    def __init__(
+        self,
+        client: Client,
+        cluster: Cluster,
+        inventory: Inventory,
+        *,
+        deployments: Cache[BundleDeployment],
+        writer: DeploymentStatusWriter,
+    ) -> None:
+        self._client = client
+        self._cluster = cluster
+        self._inventory = inventory
+        self._deployments = deployments
+        self._writer = writer
 
-    async def owned(self, deployment: BundleDeployment) -> OwnedKinds:
+    @property
+    def served(self) -> Served:
+        """By the last answer of the server; another snapshot when anything of it has changed."""
+        return self._cluster.discovery.served
+
+    async def record(
+        self, deployment: BundleDeployment, desired: tuple[Desired, ...], hooks: tuple[Hook, ...] = ()
+    ) -> None:
+        """Before the first write. Where deletion needs an order, the finalizer is written first.
+
+        NotFoundError, StaleError: the deployment went or was changed, and nothing may be written for it.
+        """
+        if needs_order(desired, hooks) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
+            deployment = await self.add_finalizer(deployment)
+        known = {(kind.group, kind.kind): kind for kind in deployment.status.kinds}
+        used = {one.head.gvk.group_kind: one.head.gvk for one in desired}
+        delete_hooks = deployment.status.delete_hooks or has_delete_hooks(hooks)
+        if used.keys() <= known.keys() and delete_hooks == deployment.status.delete_hooks:
+            return
+        kinds = {
+            (gvk.group, gvk.kind): InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind)
+            for gvk in used.values()
+        } | known
+        change = StatusChange(kinds=tuple(kind for _, kind in sorted(kinds.items())), delete_hooks=delete_hooks)
+        await self._writer.record(deployment, change, ready=messages.applying(len(desired)))
+
+    async def add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
+        metadata = await add_finalizer(
+            self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER
+        )
+        changed = structs.replace(deployment, metadata=metadata)
+        if metadata.generation == deployment.metadata.generation:
+            self._deployments.put(changed)
+        return changed
+
+    async def watch_owned(self, deployment: BundleDeployment) -> HiddenKinds:
+        """Watch the kinds that the status records. Those of them that cannot be seen now; a kind that is gone is not
+        among them, because it has no objects.
+        """
         served: list[Resource] = []
         unserved: set[GroupKind] = set()
-        gone: set[GroupKind] = set()
         for kind in deployment.status.kinds:
             gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
-            resource = self.find(gvk)
+            resource = self._cluster.discovery.find(gvk) or self._cluster.discovery.preferred(gvk.group, gvk.kind)
             if resource is not None:
                 served.append(resource)
-            elif self.cluster.crd_of(gvk.group_kind) is not None or await self.cluster.may_be_hidden(gvk):
+            elif self._cluster.crd_of(gvk.group_kind) is not None or await self._cluster.may_be_hidden(gvk):
                 unserved.add(gvk.group_kind)
-            else:
-                gone.add(gvk.group_kind)
-        return OwnedKinds(served=tuple(served), unserved=frozenset(unserved), gone=frozenset(gone))
+        return self._watch(served, frozenset(unserved))
+
+    async def hidden_of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> HiddenKinds | Progress:
+        """A Progress: wait for the first list of kinds that the status records, which usually takes no time."""
+        return self._after_first_list(state, "lists of owned kinds", await self.watch_owned(deployment))
+
+    def hidden_of_content(
+        self, state: DeploymentState, resolution: Resolution, owned: HiddenKinds
+    ) -> HiddenKinds | Progress:
+        """The kinds of what is wanted, and those that the status records besides."""
+        unserved = resolution.of(KindState.UNSERVED, KindState.GONE, KindState.MISSING) | owned.unserved
+        rest = [one for one in resolution.served if one.group_kind not in owned.unlisted]  # they were waited for
+        hidden = self._after_first_list(state, "lists of wanted kinds", self._watch(rest, unserved))
+        if isinstance(hidden, Progress):
+            return hidden
+        return self._explained(replace(hidden, unlisted=hidden.unlisted | owned.unlisted))
 
     async def resolve(self, objects: Iterable[Object], deployment: BundleDeployment) -> Resolution:
-        """Asks the server again only when a kind is unknown to everybody."""
+        """Asks the server again only when a kind is unknown to the cluster and to the content."""
         objects = list(objects)
         brought = {gvk: resource for obj in objects for gvk, resource in _brought_by(obj).items()}
         found = await self._resolve(objects, brought, deployment)
         if found.missing:
-            await self.cluster.refresh()
+            await self._cluster.refresh()
             found = await self._resolve(objects, brought, deployment)
         return found
 
     async def look_for(self, gvks: Iterable[GroupVersionKind]) -> None:
         """Ask the server again when it has not shown one of these kinds yet."""
-        if not all(map(self.cluster.discovery.find, gvks)):
-            await self.cluster.refresh()
+        if not all(map(self._cluster.discovery.find, gvks)):
+            await self._cluster.refresh()
 
-    async def states_again(
+    async def resolve_again(
         self, resolution: Resolution, desired: Iterable[Desired], deployment: BundleDeployment
     ) -> Resolution:
-        """Kinds that were all served once, as they are now."""
+        """Kinds that were all served once, as they are now: discovery may not show some of them at the moment."""
+        if all(self._cluster.discovery.find(gvk) is not None for gvk in resolution.states):
+            return resolution
         desired = tuple(desired)
-        recorded = {GroupKind(kind.group, kind.kind) for kind in deployment.status.kinds}
         brought = {kind for one in desired for kind in one.defines}
         states = {
-            gvk: await self._state(gvk, is_brought=gvk.group_kind in brought, is_recorded=gvk.group_kind in recorded)
-            for gvk in resolution.states
+            gvk: await self._state(gvk, deployment, is_brought=gvk.group_kind in brought) for gvk in resolution.states
         }
         missing = tuple(one.head for one in desired if states[one.head.gvk] in NOT_THERE)
         return replace(resolution, states=states, missing=missing)
 
-    def find(self, gvk: GroupVersionKind) -> Resource | None:
-        """The resource in this version, else in the version that the server prefers."""
-        return self.cluster.discovery.find(gvk) or self.cluster.discovery.preferred(gvk.group, gvk.kind)
-
-    def resource_of(self, resolution: Resolution | None = None) -> "ResourceOf":
+    def resource_of(self, resolution: Resolution | None = None) -> Callable[[ObjectKey], Resource]:
         """A kind has one resource; where the content names a version that is served, it is used in that version."""
         known = {one.group_kind: one for one in resolution.served} if resolution is not None else {}
-        return ResourceOf(self, known)
+
+        def resource_of(key: ObjectKey) -> Resource:
+            resource = known.get(key.group_kind) or self._cluster.discovery.preferred(key.group, key.kind)
+            if resource is None:
+                text = f"the cluster does not serve the kind {key.group_kind}"
+                raise KindNotServedError(ErrorAnswer(subject=str(key), status=404, message=text))
+            return resource
+
+        return resource_of
+
+    def versions_of(self, crd: str) -> list[Resource]:
+        """How the instances of the CRD with this name are served."""
+        return versions_of(self.served, crd)
+
+    def _watch(self, served: Sequence[Resource], unserved: frozenset[GroupKind]) -> HiddenKinds:
+        self._inventory.watch(served)
+        unlisted = self._inventory.unsynced(resource.group_kind for resource in served)
+        return HiddenKinds(unserved=unserved, unlisted=frozenset(unlisted))
+
+    def _after_first_list(self, state: DeploymentState, what: str, hidden: HiddenKinds) -> HiddenKinds | Progress:
+        if not hidden.unlisted:
+            state.waits.over(what)
+        elif (left := WAIT_QUIET_SECONDS - state.waited(what)) > 0:
+            return Progress(facts=(replace(look_again(left), wakes=kind_wakes(hidden.unlisted)),))
+        return self._explained(hidden)
+
+    def _explained(self, hidden: HiddenKinds) -> HiddenKinds:
+        """With what is known of why they are hidden."""
+        broken = {kind: self._cluster.broken_service(kind.group) for kind in hidden.unserved | hidden.unlisted}
+        denied: dict[GroupKind, str] = {}
+        for kind in hidden.unlisted:
+            informer = self._inventory.informer_of(kind)
+            if informer is not None and informer.status is not None and informer.status.is_denied:
+                denied[kind] = informer.status.refusal
+        return replace(hidden, denied=denied, broken={kind: why for kind, why in broken.items() if why})
 
     async def _resolve(
         self, objects: list[Object], brought: Mapping[GroupVersionKind, Resource], deployment: BundleDeployment
     ) -> Resolution:
-        recorded = {GroupKind(kind.group, kind.kind) for kind in deployment.status.kinds}
         states: dict[GroupVersionKind, KindState] = {}
         resources: dict[GroupVersionKind, Resource] = {}
         for gvk in dict.fromkeys(obj.head.gvk for obj in objects):
-            states[gvk] = await self._state(gvk, is_brought=gvk in brought, is_recorded=gvk.group_kind in recorded)
-            crd = self.cluster.crd_of(gvk.group_kind)
+            states[gvk] = await self._state(gvk, deployment, is_brought=gvk in brought)
+            crd = self._cluster.crd_of(gvk.group_kind)
             resource = (
-                self.cluster.discovery.find(gvk)
+                self._cluster.discovery.find(gvk)
                 or brought.get(gvk)
                 or (crd.resource(gvk.version) if crd is not None else None)
             )
@@ -102,12 +243,13 @@ class Kinds:
         missing = tuple(obj.head for obj in objects if states[obj.head.gvk] in NOT_THERE)
         return Resolution(states=states, resources=resources, missing=missing)
 
-    async def _state(self, gvk: GroupVersionKind, *, is_brought: bool, is_recorded: bool) -> KindState:
-        is_served = self.cluster.discovery.find(gvk) is not None
-        crd = self.cluster.crd_of(gvk.group_kind)
+    async def _state(self, gvk: GroupVersionKind, deployment: BundleDeployment, *, is_brought: bool) -> KindState:
+        is_served = self._cluster.discovery.find(gvk) is not None
+        crd = self._cluster.crd_of(gvk.group_kind)
+        is_recorded = gvk.group_kind in recorded_kinds(deployment)
         may_be_hidden = False
         if not is_served and crd is None and is_recorded:
-            may_be_hidden = await self.cluster.may_be_hidden(gvk)
+            may_be_hidden = await self._cluster.may_be_hidden(gvk)
         return kind_state(
             KindFacts(
                 is_served=is_served,
@@ -120,52 +262,33 @@ class Kinds:
         )
 
 
-class ResourceOf:
-    def __init__(self, kinds: Kinds, known: Mapping[GroupKind, Resource]) -> None:
-        self._kinds = kinds
-        self._known = known
-
-    def __call__(self, key: ObjectKey) -> Resource:
-        resource = self._known.get(key.group_kind) or self._kinds.cluster.discovery.preferred(key.group, key.kind)
-        if resource is None:
-            text = f"the cluster does not serve the kind {key.group_kind}"
-            raise KindNotServedError(ErrorAnswer(subject=str(key), status=404, message=text))
-        return resource
+def recorded_kinds(deployment: BundleDeployment) -> frozenset[GroupKind]:
+    """Kinds of which the deployment may own objects, by its status."""
+    return frozenset(GroupKind(kind.group, kind.kind) for kind in deployment.status.kinds)
 
 
-def _brought_by(obj: Object) -> dict[GroupVersionKind, Resource]:
-    if obj.head.gvk.group_kind != CRDS.group_kind:
-        return {}
-    try:
-        spec = _CRD.decode(obj.json).spec
-    except msgspec.ValidationError:
-        return {}  # not a usable CRD: the server will say what is wrong with it
-    gvks = [GroupVersionKind(spec.group, version.name, spec.names.kind) for version in spec.versions if version.served]
-    namespaced = spec.scope == "Namespaced"
-    return {gvk: Resource(gvk=gvk, plural=spec.names.plural, namespaced=namespaced) for gvk in gvks}
+def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:
+    """Instances would wait for ever for a controller that went before them; hooks of the deletion are to be run; and
+    what has no owner reference is deleted by us alone.
+    """
+    desired = tuple(desired)
+    phases = {one.phase for one in desired}
+    return (
+        ApplyPhase.CUSTOM_RESOURCES in phases
+        or {ApplyPhase.CRDS, ApplyPhase.WORKLOADS} <= phases
+        or has_delete_hooks(hooks)
+        or any(one.payload != one.payload_when_taken for one in desired)
+    )
 
 
-class _CrdNames(msgspec.Struct):
-    kind: str
-    plural: str
+def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:
+    return tuple(sorted(map(str, kinds)))
 
 
-class _CrdVersion(msgspec.Struct):
-    name: str
-    served: bool = True
+def _brought_by(obj: Object) -> Mapping[GroupVersionKind, Resource]:
+    """An unusable CRD brings none: the server will say what is wrong with it."""
+    crd = crd_facts(obj.json) if obj.head.gvk.group_kind == CRDS.group_kind else None
+    return {resource.gvk: resource for resource in map(crd.resource, crd.versions)} if crd is not None else {}
 
 
-class _CrdSpec(msgspec.Struct):
-    group: str
-    names: _CrdNames
-    scope: str
-    versions: list[_CrdVersion]
-
-
-class _Crd(msgspec.Struct):
-    """Without its schemas, which may be megabytes."""
-
-    spec: _CrdSpec
-
-
-_CRD = msgspec.json.Decoder(_Crd)
+_DENIED = {Cause.KINDS_HELD_BACK: Cause.KINDS_HELD_BACK_DENIED, Cause.KINDS_HIDDEN: Cause.KINDS_HIDDEN_DENIED}

@@ -13,11 +13,9 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
-from rukpak_py.controllers.deployment.kind_record import KindRecord
-from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.kinds import Kinds, recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.errors import AccessError
-from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import InvalidError, KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.pace import run_bounded
@@ -26,11 +24,10 @@ LOG = logging.getLogger(__name__)
 
 
 class OwnershipForm:
-    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds, record: KindRecord) -> None:
+    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds) -> None:
         self._client = client
         self._inventory = inventory
         self._kinds = kinds
-        self._record = record
 
     async def convert(self, deployment: BundleDeployment, state: DeploymentState) -> None:
         """What cannot be seen yet, or has changed since it was seen, is left to the next look.
@@ -41,7 +38,7 @@ class OwnershipForm:
         lives = [one for one in self._inventory.owned_by(uid).values() if _goes_by_policy(one, uid)]
         try:
             if lives and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
-                await self._record.add_finalizer(deployment)  # also where a client has replaced the deployment without
+                await self._kinds.add_finalizer(deployment)  # also where a client has replaced the deployment without
             if not state.is_converted and await self._is_seen(deployment):
                 await run_bounded(
                     lambda live: self._convert(deployment, state, live),
@@ -52,10 +49,9 @@ class OwnershipForm:
             return
 
     async def _is_seen(self, deployment: BundleDeployment) -> bool:
-        kinds = {GroupKind(kind.group, kind.kind) for kind in deployment.status.kinds}
-        lasting = set(filter(holds_what_cannot_be_had_again, kinds))
+        lasting = set(filter(holds_what_cannot_be_had_again, recorded_kinds(deployment)))
         if lasting:
-            self._inventory.watch((await self._kinds.owned(deployment)).served)
+            await self._kinds.watch_owned(deployment)
         return all(map(self._inventory.is_listed, lasting))
 
     async def _convert(self, deployment: BundleDeployment, state: DeploymentState, live: ObservedObject) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.instances import foreign_instances_of, versions_of, with_foreign_instances
+from rukpak_py.apply.instances import foreign_instances_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
@@ -20,8 +20,7 @@ from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.completed import done
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
-from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
@@ -74,7 +73,7 @@ class Planner:
             foreign_instances=partial(
                 foreign_instances_of,
                 self._client,
-                versions_of=partial(versions_of, self._kinds.cluster.discovery.served),
+                versions_of=self._kinds.versions_of,
                 owner_uid=attempt.owner.uid,
             ),
             client=self._client.timed(attempt.state.pace.answered),
@@ -138,7 +137,7 @@ class Planner:
             self._client,
             policy,
             left_content(owned, wanted, attempt.owner),
-            versions_of=partial(versions_of, self._kinds.cluster.discovery.served),
+            versions_of=self._kinds.versions_of,
             owner_uid=attempt.owner.uid,
             wanted=wanted,
         )

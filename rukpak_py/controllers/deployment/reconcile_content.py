@@ -39,7 +39,7 @@ from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -58,7 +58,7 @@ class ContentReconciler:
     def __init__(
         self,
         *,
-        visibility: KindVisibility,
+        kinds: Kinds,
         ownership_form: OwnershipForm,
         rendering: RenderingStage,
         planner: Planner,
@@ -70,7 +70,7 @@ class ContentReconciler:
         half_upgrade: HalfUpgrade,
         generated: GeneratedSecrets,
     ) -> None:
-        self._visibility = visibility
+        self._kinds = kinds
         self._ownership_form = ownership_form
         self._rendering = rendering
         self._planner = planner
@@ -104,7 +104,7 @@ class ContentReconciler:
         self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
-        hidden = await self._visibility.of_owned(attempt.deployment, attempt.state)
+        hidden = await self._kinds.hidden_of_owned(attempt.deployment, attempt.state)
         if isinstance(hidden, Progress):
             return hidden
         unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
@@ -150,7 +150,7 @@ class ContentReconciler:
         lacking = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
         if lacking and not candidate.is_installed:
             return Progress(facts=refusal_facts(lacking))
-        seen = self._visibility.of_content(attempt.state, rendered.resolution, hidden)
+        seen = self._kinds.hidden_of_content(attempt.state, rendered.resolution, hidden)
         if isinstance(seen, Progress):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen, is_installed=candidate.is_installed)

@@ -179,7 +179,7 @@ class Renderer:
             return MadeContent(await self._content.render(classes, tree, options), None)
 
         async def render_once() -> MadeContent:
-            served = self._kinds.cluster.discovery.served  # it may have changed when the result is taken
+            served = self._kinds.served  # it may have changed when the result is taken
             try:
                 return MadeContent(await self._renderings.make(attempt, tree, options), served)
             except ContentError as error:
@@ -197,7 +197,8 @@ class Renderer:
         """The same content against the kinds as they are now."""
         await self._kinds.look_for(one.gvk for one in kept.requirements)
         if not kept.objects:
-            return await self._with_states(attempt, kept)
+            resolution = await self._kinds.resolve_again(kept.resolution, kept.desired, attempt.deployment)
+            return kept if resolution is kept.resolution else replace(kept, resolution=resolution)
         resolution = await self._kinds.resolve(kept.objects, attempt.deployment)
         if resolution == kept.resolution:
             return kept
@@ -217,14 +218,6 @@ class Renderer:
         rendered = await self._desired(attempt, content, resolution)
         self._keep(attempt, rendered)
         return rendered
-
-    async def _with_states(self, attempt: Attempt, kept: Rendered) -> Rendered:
-        """All kinds were served when it was rendered; discovery may not show some of them at the moment."""
-        find = self._kinds.cluster.discovery.find
-        if all(find(gvk) is not None for gvk in kept.resolution.states):
-            return kept
-        resolution = await self._kinds.states_again(kept.resolution, kept.desired, attempt.deployment)
-        return replace(kept, resolution=resolution)
 
     async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
         objects = content.objects
@@ -271,7 +264,7 @@ class Renderer:
 
     def _served(self, attempt: Attempt) -> Served | None:
         """What an error may be about beside the content."""
-        return self._kinds.cluster.discovery.served if attempt.is_nondeterministic else None
+        return self._kinds.served if attempt.is_nondeterministic else None
 
 
 class MadeContent(NamedTuple):

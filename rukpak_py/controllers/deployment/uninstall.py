@@ -15,12 +15,11 @@ strip. A process that did not see it knows by what the collector has stripped al
 """
 
 from collections.abc import Sequence
-from functools import partial
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
-from rukpak_py.apply.instances import foreign_contents, foreign_instances_of, instances_of, versions_of
+from rukpak_py.apply.instances import foreign_contents, foreign_instances_of, instances_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
@@ -32,8 +31,7 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
-from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.result.causes import Cause
@@ -118,12 +116,10 @@ class Uninstall:
 
     async def _hidden(self, deployment: BundleDeployment) -> tuple[HiddenKinds, HiddenKinds]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""
-        owned = await self._kinds.owned(deployment)
-        self._inventory.watch(owned.served)
-        unlisted = self._inventory.unsynced(resource.group_kind for resource in owned.served)
-        builtin = frozenset(kind for kind in unlisted if is_builtin(kind.group))
-        unserved = frozenset(kind for kind in owned.unserved if not is_builtin(kind.group))
-        return HiddenKinds(unserved=unserved, unlisted=frozenset(unlisted) - builtin), HiddenKinds(unlisted=builtin)
+        hidden = await self._kinds.watch_owned(deployment)
+        builtin = frozenset(kind for kind in hidden.unlisted if is_builtin(kind.group))
+        unserved = frozenset(kind for kind in hidden.unserved if not is_builtin(kind.group))
+        return HiddenKinds(unserved=unserved, unlisted=hidden.unlisted - builtin), HiddenKinds(unlisted=builtin)
 
     async def _delete_in_order(
         self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds
@@ -158,12 +154,12 @@ class Uninstall:
     async def _lost_instances(self, deployment: BundleDeployment, crds: Sequence[ObservedObject]) -> Progress | None:
         if _allows_data_loss(deployment):
             return None
-        served, losses = self._kinds.cluster.discovery.served, []
+        losses: list[str] = []
         for crd in crds:
             if not crd.is_deleted:
                 uid = deployment.metadata.uid
                 found = await foreign_instances_of(
-                    self._client, crd, versions_of=partial(versions_of, served), owner_uid=uid
+                    self._client, crd, versions_of=self._kinds.versions_of, owner_uid=uid
                 )
                 losses += _losses(crd, [found])
         return _would_lose(crds, losses)
@@ -231,7 +227,7 @@ class Uninstall:
         """The instances, of any origin, that still hold a CRD that is being deleted."""
         found = []
         for crd in crds:
-            versions = versions_of(self._kinds.cluster.discovery.served, crd.key.name)
+            versions = self._kinds.versions_of(crd.key.name)
             if not versions or not crd.is_deleted:
                 continue
             try:

@@ -7,6 +7,7 @@ whatever names an owner that does not.
 import asyncio
 import uuid
 from collections.abc import Iterable
+from time import monotonic
 from typing import Any
 
 import orjson
@@ -26,20 +27,21 @@ from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import Target
+from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
-from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
 from tests.manifests import config_map
-from tests.waiting import PATIENCE_SECONDS, until
+from tests.waiting import until
 
 Manifest = dict[str, Any]
 NOBODYS_CLASS = "rooms-test"
@@ -56,7 +58,9 @@ class Room:
         self.discovery = Discovery(client)
         self.inventory = Inventory(client, on_change=self._changed, on_gone=lambda _key: None)
         self.cluster = Cluster(client, self.discovery, on_namespace=lambda _name: None, on_kinds=self.inventory.nudge)
-        self.kinds = Kinds(self.cluster)
+        deployments = Cache[BundleDeployment](clock=monotonic)
+        writer = DeploymentStatusWriter(client=client, deployments=deployments)
+        self.kinds = Kinds(client, self.cluster, self.inventory, deployments=deployments, writer=writer)
         self.engine = Engine(self.inventory, is_established=self.cluster.is_established)
         self.target = Target(
             owner=self.owner, last_applied=self.state.applied, resource_of=self.kinds.resource_of(), client=client
@@ -116,9 +120,7 @@ class Room:
     ) -> Planned:
         """The controller's plan, when every kind that is served has been listed."""
         desired, resolution = await self.desire(*manifests, overrides=overrides)
-        self.inventory.watch(resolution.served)
-        kinds = [one.group_kind for one in resolution.served]
-        assert await self.inventory.wait_synced(kinds, PATIENCE_SECONDS)
+        await self.listed(resolution)
         attempt = Attempt(
             deployment=replace(self.deployment, spec=replace(self.deployment.spec, adopt=adopt)),
             bundle=Bundle(spec=self.deployment.spec.template.spec),
@@ -134,6 +136,11 @@ class Room:
         )
         self.target = planned.target
         return planned
+
+    async def listed(self, resolution: Resolution) -> None:
+        """Until the watches have shown every kind that is served."""
+        self.inventory.watch(resolution.served)
+        await until(lambda: not self.inventory.unsynced(one.group_kind for one in resolution.served))
 
     async def plan(
         self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER, overrides: tuple[Override, ...] = ()
@@ -171,8 +178,9 @@ class Room:
         """Until the watch has shown the newest version."""
         resource = await self.resource(manifest)
         version = int((await self.read(manifest))["metadata"]["resourceVersion"])
-        informer = self.inventory.informers()[resource.group_kind]
+        informer = self.inventory.informer_of(resource.group_kind)
         key = resource.key(self.namespace, manifest["metadata"]["name"])
+        assert informer is not None
         await until(lambda: (live := informer.get(key)) is not None and live.metadata.version >= version)
 
     async def exists(self, manifest: Manifest) -> bool:

@@ -101,8 +101,7 @@ class Signing:
         """In the order of a reconcile."""
         room = self.room
         desired, resolution = await room.desire(*manifests)
-        room.inventory.watch(resolution.served)
-        assert await room.inventory.wait_synced([one.group_kind for one in resolution.served], PATIENCE_SECONDS)
+        await room.listed(resolution)
         self.wanted = wanted_certificates(desired)
         owned = room.inventory.owned_by(room.owner.uid)
         released = await self.certificates.release(self.target, self.wanted, owned, self.memory)

@@ -9,9 +9,10 @@ import pytest
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_UID_ANNOTATION
 from rukpak_py.apply import inventory as module
 from rukpak_py.apply.health import HealthStatus
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey, canonical_json
+from rukpak_py.apply.inventory import Watched
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
-from rukpak_py.kube.resources import CONFIG_MAPS, PODS, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, PODS, Resource
 from tests.unit.apply.lives import OTHER, OUR_LABELS, OWNER, key, live_object, managed, owned
 from tests.unit.apply.watches import Watches, ours, watches_of
 from tests.waiting import until
@@ -171,7 +172,7 @@ async def test_kinds_that_nobody_uses_are_forgotten(watches: Watches) -> None:
     watches.inventory.watch([DEPLOYMENTS])
     watches.shows(ours(1))
     maps = watches.informer()
-    await watches.inventory.retain([DEPLOYMENTS.group_kind])
+    await watches.inventory.retain([Watched(DEPLOYMENTS.group_kind)])
     assert not maps.started
     assert watches.owned == []
     assert watches.informer(DEPLOYMENTS).started
@@ -221,16 +222,6 @@ async def test_health_comes_with_the_whole_object(watches: Watches) -> None:
     assert (live := watches.inventory.get(place)) is not None
     assert live.health is not None
     assert live.health.status is HealthStatus.IN_PROGRESS
-
-
-async def test_waiting_for_kinds_that_are_not_watched_ends_at_once(watches: Watches) -> None:
-    assert await watches.inventory.wait_synced([GroupKind("x", "Unwatched")], 0.0)
-
-
-async def test_waiting_ends_when_all_kinds_were_listed_or_time_is_up(watches: Watches) -> None:
-    assert not await watches.inventory.wait_synced([CONFIG_MAPS.group_kind], 0.0)
-    watches.informer().synced.set()
-    assert await watches.inventory.wait_synced([CONFIG_MAPS.group_kind, CONFIG_MAPS.group_kind], 5.0)
 
 
 async def test_a_version_that_is_no_longer_served_gives_way_to_another_one(watches: Watches) -> None:
@@ -291,3 +282,48 @@ async def test_a_watch_that_ends_before_its_first_list_leaves_no_task(watches: W
     await watches.inventory.retain([])
     await until(lambda: not watches.inventory._background)
     assert watches.told == []
+
+
+# One namespace
+
+
+async def test_kind_watched_in_one_namespace_is_listed_there_only(watches: Watches) -> None:
+    watches.inventory.watch([DEPLOYMENTS], "ns")
+    watched = watches.informer(DEPLOYMENTS, "ns")
+    assert watched.namespace == "ns"
+    watched.synced.set()
+    kind = DEPLOYMENTS.group_kind
+    assert watches.inventory.is_listed(kind, "ns")
+    assert not watches.inventory.is_listed(kind, "other")
+    assert not watches.inventory.is_listed(kind), "all namespaces are more than one"
+
+
+async def test_namespaces_of_one_kind_are_watched_apart(watches: Watches) -> None:
+    watches.inventory.watch([DEPLOYMENTS], "ns")
+    watches.inventory.watch([DEPLOYMENTS], "other")
+    assert watches.inventory.unsynced([DEPLOYMENTS.group_kind], "other") == {DEPLOYMENTS.group_kind}
+    watches.informer(DEPLOYMENTS, "ns").synced.set()
+    watches.inventory.nudge([DEPLOYMENTS.group_kind])
+    assert [watches.informer(DEPLOYMENTS, one).nudges for one in ("ns", "other")] == [0, 1]
+
+
+async def test_kind_watched_in_all_namespaces_is_not_watched_in_one(watches: Watches) -> None:
+    watches.inventory.watch([CONFIG_MAPS], "ns")
+    assert set(watches.inventory.informers()) == {Watched(CONFIG_MAPS.group_kind)}
+    watches.listed()
+    assert watches.inventory.is_listed(CONFIG_MAPS.group_kind, "ns")
+
+
+async def test_kind_without_namespaces_is_watched_as_a_whole(watches: Watches) -> None:
+    watches.inventory.watch([NAMESPACES], "ns")
+    assert watches.informer(NAMESPACES).namespace == ""
+
+
+async def test_objects_of_a_namespace_are_forgotten_with_its_watch(watches: Watches) -> None:
+    places = [ObjectKey("apps", "Deployment", namespace, "a") for namespace in ("ns", "other")]
+    for place in places:
+        watches.inventory.watch([DEPLOYMENTS], place.namespace)
+        metadata = ours(uid=place.namespace).metadata
+        watches.informer(DEPLOYMENTS, place.namespace).say(place, None, LiveObject(key=place, metadata=metadata))
+    await watches.inventory.retain([Watched(DEPLOYMENTS.group_kind, "other")])
+    assert list(watches.inventory.owned_by(OWNER.uid)) == places[1:]

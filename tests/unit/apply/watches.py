@@ -25,6 +25,7 @@ class FakeInformer:
 
     def __init__(self, _client: object, resource: Resource, **options: Any) -> None:
         self.resource = resource
+        self.namespace: str = options["namespace"]
         self.full: bool = options["full"]
         self.selector: str = options["label_selector"]
         self.say: OnChange = options["on_change"]
@@ -54,8 +55,8 @@ class Watches:
     told: list[frozenset[GroupKind]] = field(default_factory=list)  # kinds whose first list is complete
     known: dict[ObjectKey, LiveObject] = field(default_factory=dict)
 
-    def informer(self, resource: Resource = CONFIG_MAPS) -> FakeInformer:
-        found = self.inventory.informers()[resource.group_kind]
+    def informer(self, resource: Resource = CONFIG_MAPS, namespace: str = "") -> FakeInformer:
+        found: object = self.inventory.informer_of(resource.group_kind, namespace)
         assert isinstance(found, FakeInformer)
         return found
 

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstalledKind
+from rukpak_py.apply.inventory import Watched
 from rukpak_py.content.records import InUse
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import GroupKind
@@ -24,14 +25,14 @@ class Store:
 
     def __init__(self, *errors: Exception) -> None:
         self._errors = list(errors)
-        self.retained: asyncio.Queue[set[GroupKind]] = asyncio.Queue()
+        self.retained: asyncio.Queue[set[Watched]] = asyncio.Queue()
         self.swept: asyncio.Queue[set[str]] = asyncio.Queue()
         self.linked: set[str] = set()
         self.in_use: InUse | None = None
         self.uploads_swept: asyncio.Queue[bool] = asyncio.Queue()
 
-    async def retain(self, kinds: set[GroupKind], /) -> None:
-        self.retained.put_nowait(kinds)
+    async def retain(self, used: set[Watched], /) -> None:
+        self.retained.put_nowait(used)
 
     async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
         self.uploads_swept.put_nowait(is_sure)
@@ -137,7 +138,10 @@ async def test_kinds_that_a_deployment_may_own_objects_of_stay_watched() -> None
     router.deployments.cache.put(deployment(status=BundleDeploymentStatus(kinds=kinds)))
     async with keeping(store, router) as housekeeping:
         housekeeping.soon()
-        assert await store.retained.get() == {GroupKind("", "ConfigMap"), GroupKind("apps", "Deployment")}
+        assert await store.retained.get() == {
+            Watched(GroupKind("", "ConfigMap")),
+            Watched(GroupKind("apps", "Deployment")),
+        }
 
 
 async def test_nothing_is_done_until_somebody_asks() -> None:

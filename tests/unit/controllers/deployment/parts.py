@@ -10,9 +10,11 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
 from rukpak_py.api.install_options import InstallOptions, options_of
+from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
+from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.capabilities import Capabilities
 from rukpak_py.controllers.cluster import Cluster, CrdFacts
 from rukpak_py.controllers.deployment import facts as facts_module
@@ -24,6 +26,7 @@ from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
@@ -64,8 +67,15 @@ class FakeCluster:
     def as_cluster(self) -> Cluster:
         return cast("Cluster", self)
 
-    def as_kinds(self) -> Kinds:
-        return Kinds(self.as_cluster())
+    def as_kinds(self, inventory: Inventory | None = None, client: FakeClient | None = None) -> Kinds:
+        api, deployments = (client or FakeClient()).as_client(), Cache[BundleDeployment](clock=Clock())
+        return Kinds(
+            api,
+            self.as_cluster(),
+            inventory or cast("Inventory", None),
+            deployments=deployments,
+            writer=DeploymentStatusWriter(client=api, deployments=deployments),
+        )
 
     @property
     def discovery(self) -> "FakeCluster":

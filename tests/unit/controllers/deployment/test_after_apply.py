@@ -30,7 +30,7 @@ from rukpak_py.controllers.deployment.after_apply import (
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.controllers.result.causes import Cause

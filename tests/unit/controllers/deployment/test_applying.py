@@ -17,7 +17,7 @@ from rukpak_py.controllers.deployment import applying as module
 from rukpak_py.controllers.deployment.applying import STALE_SECONDS, AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
@@ -49,7 +49,7 @@ from tests.unit.controllers.values import conditions, deployment
 if TYPE_CHECKING:
     from rukpak_py.apply.engine import Engine
     from rukpak_py.controllers.deployment.certificates import CertificateStage
-    from rukpak_py.controllers.deployment.kind_record import KindRecord
+    from rukpak_py.controllers.deployment.kinds import Kinds
 
 INSTALLED = BundleDeploymentStatus(active_bundle="b", digest="sha256:x", kinds=kinds())
 
@@ -99,7 +99,7 @@ class Bench:
     def applier(self) -> Applier:
         return Applier(
             cast("Engine", self.engine),
-            cast("KindRecord", self.record),
+            cast("Kinds", self.record),
             cast("CertificateStage", self.certificates),
             has_namespace=lambda _: False,
         )

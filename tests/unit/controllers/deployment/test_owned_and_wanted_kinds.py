@@ -1,15 +1,18 @@
 """The kinds of a deployment: of its content, and of what its status says it may own."""
 
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
 
+from rukpak_py.apply.inventory import Watched
 from rukpak_py.apply.kinds import KindState
-from rukpak_py.controllers.deployment.kinds import OwnedKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.kube.errors import KindNotServedError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired, key
+from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.controllers.deployment.parts import (
     BASKET,
     BASKETS,
@@ -26,28 +29,39 @@ from tests.unit.controllers.deployment.parts import (
 )
 from tests.unit.controllers.values import deployment
 
+
+@pytest.fixture
+async def watches(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watches]:
+    found = watches_of(monkeypatch)
+    yield found
+    await found.inventory.close()
+
+
 # Owned
 
 
-async def test_what_the_status_records_is_served_unserved_or_gone() -> None:
+async def test_recorded_kind_is_watched_hidden_or_gone(watches: Watches) -> None:
     cluster = FakeCluster(crds=crd_facts(BASKETS), hidden={OLD_CRON_JOB.group_kind})
-    owned = await cluster.as_kinds().owned(recording(CONFIG_MAPS.gvk, BASKET, WIDGET, OLD_CRON_JOB))
-    assert owned == OwnedKinds(
-        served=(CONFIG_MAPS,),
+    kinds = cluster.as_kinds(watches.inventory)
+    hidden = await kinds.watch_owned(recording(CONFIG_MAPS.gvk, BASKET, WIDGET, OLD_CRON_JOB))
+    assert hidden == HiddenKinds(
+        unlisted=frozenset({CONFIG_MAPS.group_kind}),
         unserved=frozenset({BASKET.group_kind, OLD_CRON_JOB.group_kind}),
-        gone=frozenset({WIDGET.group_kind}),
     )
+    assert set(watches.inventory.informers()) == {Watched(CONFIG_MAPS.group_kind)}
     assert cluster.refreshes == 0
 
 
-async def test_a_recorded_version_that_is_no_longer_served_is_looked_at_in_the_one_that_is() -> None:
+async def test_recorded_version_that_is_no_longer_served_is_watched_in_the_one_that_is(watches: Watches) -> None:
     newer = Resource(gvk=BASKET._replace(version="v2"), plural="baskets", namespaced=True)
-    owned = await FakeCluster(resources=[newer]).as_kinds().owned(recording(BASKET))
-    assert owned == OwnedKinds(served=(newer,))
+    kinds = FakeCluster(resources=[newer]).as_kinds(watches.inventory)
+    assert not (await kinds.watch_owned(recording(BASKET))).unserved
+    assert watches.informer(newer).resource == newer
 
 
-async def test_a_deployment_without_a_record_owns_nothing() -> None:
-    assert await FakeCluster().as_kinds().owned(deployment()) == OwnedKinds()
+async def test_deployment_without_a_record_owns_no_kinds(watches: Watches) -> None:
+    assert await FakeCluster().as_kinds(watches.inventory).watch_owned(deployment()) == HiddenKinds()
+    assert not watches.inventory.informers()
 
 
 # Wanted
@@ -140,10 +154,10 @@ async def test_the_states_are_found_again_for_what_was_served_once() -> None:
     manifests = [config_map(), basket(), basket("w", gvk=WIDGET)]
     before = await kinds.resolve(objects(*manifests), of)
     wanted = [desired(one) for one in manifests]
-    assert await kinds.states_again(before, wanted, of) == before
+    assert await kinds.resolve_again(before, wanted, of) == before
     cluster.hides(BASKETS)
     cluster.hides(WIDGETS)
-    again = await kinds.states_again(before, wanted, of)
+    again = await kinds.resolve_again(before, wanted, of)
     assert again.states == {
         CONFIG_MAPS.gvk: KindState.SERVED,
         BASKET: KindState.UNSERVED,
@@ -158,7 +172,7 @@ async def test_a_crd_that_was_deleted_is_brought_again_by_its_content() -> None:
     kinds, of = cluster.as_kinds(), recording(CRDS.gvk, BASKET)
     before = await kinds.resolve(objects(crd(), basket()), of)
     cluster.hides(BASKETS)
-    again = await kinds.states_again(before, [desired(crd()), desired(basket())], of)
+    again = await kinds.resolve_again(before, [desired(crd()), desired(basket())], of)
     assert again.states[BASKET] is KindState.NEW
 
 

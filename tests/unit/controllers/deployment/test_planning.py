@@ -14,7 +14,7 @@ from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.plan import Action
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey

@@ -19,7 +19,7 @@ from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler, must_judge_kept_crds
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
@@ -36,7 +36,7 @@ from tests.unit.controllers.values import conditions, deployment
 
 ERROR = refusal(ForbiddenError, "may not get widgets")
 PARTS = (
-    "visibility",
+    "kinds",
     "ownership_form",
     "rendering",
     "planner",
@@ -58,22 +58,22 @@ def content_of(stages: Any, **others: Any) -> ContentReconciler:
     return ContentReconciler(**{**dict.fromkeys(PARTS, stages), **others})
 
 
-class Visibility:
+class FailingKinds:
     """The first stage; its result ends the reconcile."""
 
     def __init__(self) -> None:
         self.error: Exception | None = None
 
-    async def of_owned(self, *_: object) -> Progress:
+    async def hidden_of_owned(self, *_: object) -> Progress:
         if self.error is not None:
             raise self.error
         return Progress()
 
 
 async def test_requests_that_fail_are_reported_when_it_lasts() -> None:
-    visibility, one = Visibility(), attempt()
-    content = content_of(visibility)
-    visibility.error = ERROR
+    kinds, one = FailingKinds(), attempt()
+    content = content_of(kinds)
+    kinds.error = ERROR
     progress = await content.reconcile_content(one, None)
     assert (causes_of(progress), progress.reached) == ([Cause.API_DENIED], Reached.NOTHING)
     assert concluded(one, wanted=progress).status == one.deployment.status
@@ -82,7 +82,7 @@ async def test_requests_that_fail_are_reported_when_it_lasts() -> None:
     assert lasting.schedule.failures == 1
     assert lasting.schedule.attempt_at is not None
 
-    visibility.error = None
+    kinds.error = None
     assert await content.reconcile_content(one, None) == Progress()
 
 
@@ -101,10 +101,10 @@ class Stages:
 
     # what can be seen
 
-    async def of_owned(self, *_: object) -> HiddenKinds:
+    async def hidden_of_owned(self, *_: object) -> HiddenKinds:
         return HiddenKinds()
 
-    def of_content(self, *_: object) -> HiddenKinds:
+    def hidden_of_content(self, *_: object) -> HiddenKinds:
         return HiddenKinds()
 
     async def convert(self, *_: object) -> None:

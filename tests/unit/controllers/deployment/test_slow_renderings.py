@@ -84,7 +84,8 @@ def rendering(content: SlowContent, jobs: Jobs[MadeContent]) -> Renderer:
 def kinds() -> Kinds:
     """Never asked: what is rendered here has no objects."""
     nobody = cast("Any", None)
-    return Kinds(Cluster(nobody, Discovery(nobody), on_namespace=lambda _: None, on_kinds=lambda _: None))
+    cluster = Cluster(nobody, Discovery(nobody), on_namespace=lambda _: None, on_kinds=lambda _: None)
+    return Kinds(nobody, cluster, nobody, deployments=nobody, writer=nobody)
 
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:

@@ -8,7 +8,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ORDERED_DELETION_FINALIZER
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.kind_record import KindRecord, needs_order
+from rukpak_py.controllers.deployment.kinds import Kinds, needs_order
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
@@ -35,7 +35,8 @@ class Bench:
         self.deployments = Cache[BundleDeployment](clock=Clock())
         client = self.client.as_client()
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
-        self._record = KindRecord(client, self.deployments, writer)
+        unasked: Any = None
+        self._kinds = Kinds(client, unasked, unasked, deployments=self.deployments, writer=writer)
 
     def put(self, **metadata: Any) -> BundleDeployment:
         stored = read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(deployment(**metadata))))
@@ -45,7 +46,7 @@ class Bench:
     async def record(self, *manifests: dict[str, Any], hooks: tuple[Hook, ...] = ()) -> None:
         one = self.deployments.get("shop")
         assert one is not None
-        await self._record.record(one, tuple(desired(manifest) for manifest in manifests), hooks)
+        await self._kinds.record(one, tuple(desired(manifest) for manifest in manifests), hooks)
 
     @property
     def stored(self) -> BundleDeployment:

@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.results import kind_wakes
-from rukpak_py.controllers.deployment.kind_visibility import HiddenKinds, KindVisibility, names_of
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
@@ -42,7 +42,7 @@ class Bench:
     watches: Watches
     cluster: FakeCluster
     clock: Clock
-    visibility: KindVisibility
+    kinds: Kinds
     state: DeploymentState
 
 
@@ -51,8 +51,8 @@ async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches, cluster = watches_of(monkeypatch), FakeCluster(resources=[CONFIG_MAPS, SECRETS, BASKETS])
     clock = controlled_clock(monkeypatch)
     counting_from_now(monkeypatch)
-    visibility = KindVisibility(watches.inventory, cluster.as_kinds())
-    yield Bench(watches=watches, cluster=cluster, clock=clock, visibility=visibility, state=DeploymentState())
+    kinds = cluster.as_kinds(watches.inventory)
+    yield Bench(watches=watches, cluster=cluster, clock=clock, kinds=kinds, state=DeploymentState())
     await watches.inventory.close()
 
 
@@ -114,12 +114,12 @@ def test_a_missing_right_has_a_cause_of_its_own() -> None:
 async def test_why_a_kind_is_hidden_is_known_of_its_watch_and_of_its_api_service(bench: Bench) -> None:
     bench.cluster.broken[BASKET.group] = "broken"
     of = recording(SECRETS.gvk, BASKET)
-    await bench.visibility.of_owned(of, bench.state)
+    await bench.kinds.hidden_of_owned(of, bench.state)
     tracker = WatchTracker(SECRETS, reader="test")
     tracker.refused(ForbiddenError(ErrorAnswer(subject="watch Secret", status=403, message="cannot watch secrets")))
     bench.watches.informer(SECRETS).status = tracker.status
     bench.clock.now += WAIT_QUIET_SECONDS
-    hidden = await bench.visibility.of_owned(of, bench.state)
+    hidden = await bench.kinds.hidden_of_owned(of, bench.state)
     assert isinstance(hidden, HiddenKinds)
     assert (hidden.denied, hidden.broken) == (
         {SECRET_KIND: "watch Secret: cannot watch secrets"},
@@ -135,13 +135,13 @@ def test_kinds_are_named_in_order_with_their_groups() -> None:
 
 
 async def test_kinds_that_were_listed_are_seen_at_once(bench: Bench) -> None:
-    assert isinstance(await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state), Progress)
+    assert isinstance(await bench.kinds.hidden_of_owned(recording(CONFIG_MAPS.gvk), bench.state), Progress)
     bench.watches.listed(CONFIG_MAPS)
-    assert await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state) == HiddenKinds()
+    assert await bench.kinds.hidden_of_owned(recording(CONFIG_MAPS.gvk), bench.state) == HiddenKinds()
 
 
 async def test_a_first_list_is_awaited_quietly_for_a_second_and_no_worker_waits(bench: Bench) -> None:
-    waits = await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk, SECRETS.gvk), bench.state)
+    waits = await bench.kinds.hidden_of_owned(recording(CONFIG_MAPS.gvk, SECRETS.gvk), bench.state)
     assert isinstance(waits, Progress)
     assert waits.reached is Reached.NOTHING
     (look,) = waits.facts
@@ -151,35 +151,35 @@ async def test_a_first_list_is_awaited_quietly_for_a_second_and_no_worker_waits(
 
 async def test_the_look_at_its_end_is_not_put_off_by_looks_between(bench: Bench) -> None:
     of = recording(CONFIG_MAPS.gvk)
-    await bench.visibility.of_owned(of, bench.state)
+    await bench.kinds.hidden_of_owned(of, bench.state)
     bench.clock.now += WAIT_QUIET_SECONDS / 4
-    waits = await bench.visibility.of_owned(of, bench.state)
+    waits = await bench.kinds.hidden_of_owned(of, bench.state)
     assert isinstance(waits, Progress)
     assert [fact.at for fact in waits.facts] == [WAIT_QUIET_SECONDS * 3 / 4]
 
 
 async def test_a_kind_that_cannot_be_listed_holds_back_itself_only(bench: Bench) -> None:
     of = recording(CONFIG_MAPS.gvk, SECRETS.gvk)
-    await bench.visibility.of_owned(of, bench.state)
+    await bench.kinds.hidden_of_owned(of, bench.state)
     bench.watches.listed(CONFIG_MAPS)
     bench.clock.now += WAIT_QUIET_SECONDS
-    assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
+    assert await bench.kinds.hidden_of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.listed(SECRETS)
-    assert await bench.visibility.of_owned(of, bench.state) == HiddenKinds()
+    assert await bench.kinds.hidden_of_owned(of, bench.state) == HiddenKinds()
 
 
 async def test_after_a_wait_that_ended_the_next_one_is_quiet_again(bench: Bench) -> None:
-    await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
+    await bench.kinds.hidden_of_owned(recording(CONFIG_MAPS.gvk), bench.state)
     bench.watches.listed(CONFIG_MAPS)
-    await bench.visibility.of_owned(recording(CONFIG_MAPS.gvk), bench.state)
+    await bench.kinds.hidden_of_owned(recording(CONFIG_MAPS.gvk), bench.state)
     bench.clock.now += 100 * WAIT_QUIET_SECONDS
-    assert isinstance(await bench.visibility.of_owned(recording(SECRETS.gvk), bench.state), Progress)
+    assert isinstance(await bench.kinds.hidden_of_owned(recording(SECRETS.gvk), bench.state), Progress)
 
 
 async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones_are_not(bench: Bench) -> None:
     bench.cluster.hides(BASKETS)
     bench.cluster.crds = crd_facts(BASKETS)
-    hidden = await bench.visibility.of_owned(recording(BASKET, WIDGET), bench.state)
+    hidden = await bench.kinds.hidden_of_owned(recording(BASKET, WIDGET), bench.state)
     assert hidden == HiddenKinds(unserved=frozenset({BASKET_KIND}))
 
 
@@ -187,9 +187,9 @@ async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones
 
 
 async def test_what_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
-    assert isinstance(bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()), Progress)
+    assert isinstance(bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()), Progress)
     bench.watches.listed(SECRETS)
-    assert bench.visibility.of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
+    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
 
 
 async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_second(bench: Bench) -> None:
@@ -198,10 +198,10 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
     bench.watches.inventory.watch([CONFIG_MAPS])
     bench.watches.listed(CONFIG_MAPS)
     for _ in range(2):
-        owned = await bench.visibility.of_owned(of, bench.state)
+        owned = await bench.kinds.hidden_of_owned(of, bench.state)
         assert owned == HiddenKinds()
         assert isinstance(owned, HiddenKinds)
-        seen = bench.visibility.of_content(bench.state, content, owned)
+        seen = bench.kinds.hidden_of_content(bench.state, content, owned)
         bench.clock.now += WAIT_QUIET_SECONDS
     assert seen == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
 
@@ -209,12 +209,12 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
 async def test_what_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
     owned = HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.inventory.watch([SECRETS])
-    assert bench.visibility.of_content(bench.state, resolved(SECRETS), owned) == owned
+    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), owned) == owned
 
 
 async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench: Bench) -> None:
     owned = HiddenKinds(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_KIND}))
-    seen = bench.visibility.of_content(bench.state, resolved(basket=KindState.UNSERVED), owned)
+    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=KindState.UNSERVED), owned)
     assert seen == HiddenKinds(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
 
 
@@ -228,5 +228,5 @@ async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench:
     ],
 )
 async def test_what_cannot_be_worked_with_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
-    seen = bench.visibility.of_content(bench.state, resolved(basket=state), HiddenKinds())
+    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=state), HiddenKinds())
     assert seen == HiddenKinds(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())
