@@ -114,11 +114,3 @@ class ValuesObjects(Protocol):
 class DigestKeys(Protocol):
     async def get(self) -> DigestKey:
         """The key of digests that stand in statuses, the same for all replicas."""
-
-
-class Recorder(Protocol):
-    """Events about our own objects. Never fails and never waits."""
-
-    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None: ...
-
-    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None: ...

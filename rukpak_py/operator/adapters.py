@@ -1,6 +1,5 @@
 """The ports of `server`, `controllers` and `sources`, in terms of the API client."""
 
-import logging
 from collections.abc import Sequence
 from typing import Any
 
@@ -8,23 +7,15 @@ import msgspec
 import orjson
 
 from rukpak_py.api.names import (
-    BUNDLE_DEPLOYMENT_KIND,
-    BUNDLE_INSTANCE_KIND,
-    BUNDLE_KIND,
     FIELD_MANAGER,
-    Reason,
 )
 from rukpak_py.controllers.system_objects import SystemObjects
-from rukpak_py.core.logs import about, log_event
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import (
-    BUNDLE_DEPLOYMENTS,
-    BUNDLE_INSTANCES,
     BUNDLES,
     SECRETS,
     Resource,
@@ -32,42 +23,11 @@ from rukpak_py.kube.resources import (
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.server.certificate_secrets import Secret
 
-_LOGS = {
-    BUNDLE_KIND: logging.getLogger("rukpak_py.controllers.bundle"),
-    BUNDLE_DEPLOYMENT_KIND: logging.getLogger("rukpak_py.controllers.deployment"),
-    BUNDLE_INSTANCE_KIND: logging.getLogger("rukpak_py.controllers.instance"),
-}
 WEBHOOK_CONFIGURATIONS = Resource(
     gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
     plural="validatingwebhookconfigurations",
     namespaced=False,
 )
-
-
-class Events:
-    """The controllers' `Recorder`: Events, and the same words in the log, by the logger of the room of their kind."""
-
-    def __init__(self, recorder: EventRecorder) -> None:
-        self._recorder = recorder
-        self._kinds = {resource.gvk.kind: resource.gvk for resource in (BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES)}
-
-    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        with about(kind, name):
-            log_event(_LOGS[kind], logging.INFO, reason, message)
-        subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
-        self._recorder.record(subject, reason=reason, message=message)
-
-    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        with about(kind, name):
-            log_event(_LOGS[kind], _level(kind, reason), reason, message)
-        subject = EventSubject(gvk=self._kinds[kind], name=name, uid=uid)
-        self._recorder.record(subject, type="Warning", reason=reason, message=message)
-
-
-def _level(kind: str, reason: str) -> int:
-    """A deployment repeats of its Bundle why that could not be unpacked: that line is in the log already."""
-    is_repeated = (kind, reason) == (BUNDLE_DEPLOYMENT_KIND, Reason.UNPACK_FAILED)
-    return logging.DEBUG if is_repeated else logging.WARNING
 
 
 class SystemSecrets:

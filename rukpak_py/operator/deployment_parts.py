@@ -1,7 +1,7 @@
 """The controller of BundleDeployments, put together."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -29,7 +29,6 @@ from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
-from rukpak_py.controllers.deployment.masks import MaskingRecorder
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
@@ -42,9 +41,10 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.jobs import Jobs
-from rukpak_py.controllers.ports import Content, DigestKeys, Recorder, Renderings, ValuesObjects
+from rukpak_py.controllers.ports import Content, DigestKeys, Renderings, ValuesObjects
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
@@ -63,6 +63,7 @@ class DeploymentDependencies:
     cluster: Cluster
     content: Content
     renderings: Renderings
+    states: DeploymentStates
     values: ValuesObjects
     digest_keys: DigestKeys
     events: Recorder
@@ -78,9 +79,8 @@ class DeploymentParts:
     """The reconciler, and those of its parts that hear of events."""
 
     def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
-        self.states = DeploymentStates()
+        self.states = around.states
         self._values = ExternalValues(around.values, around.digest_keys, self.states, namespace=around.system_namespace)
-        around = replace(around, events=MaskingRecorder(around.events, self.states.hide))
         self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore

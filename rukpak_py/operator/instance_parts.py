@@ -1,13 +1,11 @@
 """The controller of BundleInstances, put together."""
 
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
-from rukpak_py.controllers.events import emit
+from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler
 from rukpak_py.controllers.instance.status import awaits_verdict, reverted_event
-from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
@@ -17,7 +15,7 @@ from rukpak_py.operator.event_router import EventRouter
 
 def instance_reconciler(client: Client, router: EventRouter, events: Recorder) -> InstanceReconciler:
     def tell_reverted(instance: BundleInstance) -> None:
-        emit(events, BUNDLE_INSTANCE_KIND, instance.metadata, [reverted_event(instance)])
+        events.about(instance).emit([reverted_event(instance)])
 
     instances, deployments = router.instances.cache, router.deployments.cache
     existence = Existence(client, BUNDLE_INSTANCES, instances, on_gone=router.instances.forget)

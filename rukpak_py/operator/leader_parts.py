@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import BUNDLE_KIND, DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
+from rukpak_py.api.names import DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
@@ -16,6 +16,8 @@ from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.events import Recorder, normal, warning
 from rukpak_py.controllers.existence import MissedDeletions, Watched
 from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.system_objects import (
@@ -37,7 +39,6 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.adapters import Events
 from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.bundle_owners import BundleOwners
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
@@ -91,8 +92,9 @@ class LeaderParts:
         self.content = StoredContent(settings.storage_dir, settings.limits, self.reading.renderers, helm=settings.helm)
         self._uploads = UploadDirectory(settings.upload_dir, settings.limits)
         self._budget = ContentBudget()
+        states = DeploymentStates()
         self.recorder = EventRecorder(client, component=EVENT_COMPONENT, instance=settings.pod_name)
-        self._events = Events(self.recorder)
+        self._events = Recorder(self.recorder, hide=states.hide)
         self.inventory = Inventory(
             client,
             on_change=self.router.object_changed,
@@ -178,6 +180,7 @@ class LeaderParts:
                 cluster=self.cluster,
                 content=self.content,
                 renderings=StoredRenderings(settings.storage_dir, settings.limits, request_sweep=self._request_sweep),
+                states=states,
                 values=SystemValuesObjects(system, secrets=self.secrets, config_maps=config_maps.informer),
                 digest_keys=self._digest_key,
                 events=self._events,
@@ -325,10 +328,10 @@ class LeaderParts:
         self.bundles.news(bundle)
 
     def _tell_of_pod(self, request: FetchRequest, message: str) -> None:
-        self._events.normal(BUNDLE_KIND, request.bundle, request.uid, EventReason.UNPACK_POD, message)
+        self._events.about(request).emit([normal(EventReason.UNPACK_POD, message)])
 
     def _warn_of_secret(self, request: FetchRequest, message: str) -> None:
-        self._events.warning(BUNDLE_KIND, request.bundle, request.uid, EventReason.SECRET_NOT_BOUND, message)
+        self._events.about(request).emit([warning(EventReason.SECRET_NOT_BOUND, message)])
 
     def _attach(self) -> None:
         """Who hears of events, beside the queues."""

@@ -20,7 +20,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import BUNDLE_KIND, UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
@@ -28,8 +28,8 @@ from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pi
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
 from rukpak_py.controllers.bundle.unpacking import PERSIST, ImageAwaited, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.events import emit
-from rukpak_py.controllers.ports import Content, Recorder
+from rukpak_py.controllers.events import Recorder
+from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     ContentMissing,
@@ -138,10 +138,11 @@ class BundleReconciler:
                 progress = self._without_store(bundle, fetch_failed(error, f"{PERSIST}{error}"))
             key = KeyFacts(generation=bundle.metadata.generation, turn=turn)
             conclusion = conclude(bundle.status, progress, NO_PROGRESS, key, self._clock())
-            emit(self._events, BUNDLE_KIND, bundle.metadata, conclusion.happened)
+            events = self._events.about(bundle)
+            events.emit(conclusion.happened)
             written = await self._writer.write(bundle, conclusion.status)
             if written.result is WriteResult.WRITTEN:
-                emit(self._events, BUNDLE_KIND, bundle.metadata, conclusion.events)
+                events.emit(conclusion.events)
             if written.error is not None:
                 raise written.error
         if written.result is WriteResult.WRITTEN or (was_requested and not state.is_requested):

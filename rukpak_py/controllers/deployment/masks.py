@@ -16,7 +16,6 @@ from typing import TypeAlias
 from msgspec import to_builtins
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.controllers.ports import Recorder
 from rukpak_py.core.masking import Mask
 from rukpak_py.formats.helm.request import ValuesDocument, leaves_of, secret_values
 
@@ -60,17 +59,3 @@ class SecretMask:
 
 def as_it_is(_uid: str, text: str) -> str:
     return text
-
-
-class MaskingRecorder:
-    """Events, and the lines of the log that say the same."""
-
-    def __init__(self, recorder: Recorder, hide: Hide) -> None:
-        self._recorder = recorder
-        self._hide = hide
-
-    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        self._recorder.normal(kind, name, uid, reason, self._hide(uid, message))
-
-    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        self._recorder.warning(kind, name, uid, reason, self._hide(uid, message))

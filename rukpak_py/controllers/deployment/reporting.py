@@ -5,15 +5,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, REFRESH_AT_ANNOTATION
+from rukpak_py.api.names import REFRESH_AT_ANNOTATION
 from rukpak_py.api.template_hash import bundle_name
 from rukpak_py.controllers.deployment.key_facts import key_facts
 from rukpak_py.controllers.deployment.messages import REFRESHING
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, is_outdated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
-from rukpak_py.controllers.events import emit
-from rukpak_py.controllers.ports import Recorder
+from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
@@ -81,7 +80,7 @@ class Reporting:
         conclusion = findings.concluded(latest.status)
         if not state.has_ended:
             self._waiting.note(deployment.metadata.uid, deployment.metadata.name, conclusion.wakes)
-        emit(self._events, BUNDLE_DEPLOYMENT_KIND, deployment.metadata, conclusion.happened)
+        self._events.about(deployment).emit(conclusion.happened)
         changes = (wanted.change, installed.change)
         if any(is_outdated(change, deployment.status, latest.status) for change in changes):
             return _soon(conclusion.schedule, clock, STALE_SECONDS)
@@ -123,7 +122,7 @@ class Reporting:
             case WriteResult.POSTPONED | WriteResult.STALE:
                 return _soon(conclusion.schedule, findings.clock, written.pause or 0.0)
             case WriteResult.WRITTEN:
-                emit(self._events, BUNDLE_DEPLOYMENT_KIND, latest.metadata, conclusion.events)
+                self._events.about(latest).emit(conclusion.events)
             case WriteResult.UNCHANGED | WriteResult.TOO_LARGE:
                 pass
         now = self._writer.latest(latest)

@@ -10,13 +10,12 @@ from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, is_unknown_class
+from rukpak_py.api.names import is_unknown_class
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.events import emit
+from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.instance import status as statuses
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import is_ours
-from rukpak_py.controllers.ports import Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
@@ -94,7 +93,7 @@ class InstanceReconciler:
         pause = await self._write(instance, conclusion.status)
         if pause is not None:
             return replace(conclusion.schedule, report_at=clock.loop + pause)
-        emit(self._events, BUNDLE_INSTANCE_KIND, instance.metadata, conclusion.events)
+        self._events.about(instance).emit(conclusion.events)
         return conclusion.schedule
 
     def _is_served(self, name: str) -> bool:

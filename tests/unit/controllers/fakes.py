@@ -14,6 +14,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
+from rukpak_py.controllers.events import EventNote, Recorder
 from rukpak_py.controllers.ports import ReplyToLookup
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
@@ -23,6 +24,7 @@ from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.answers import Listing, Page, live_object
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ErrorAnswer, NotFoundError, StaleError
+from rukpak_py.kube.events import EventSubject
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
 from rukpak_py.sources.ports import ImageAccess
@@ -306,14 +308,11 @@ class FakeSources:
 
 
 @dataclass
-class FakeEvents:
+class FakeEvents(Recorder):
     told: list[tuple[str, str, str]] = field(default_factory=list)
 
-    def normal(self, _kind: str, name: str, _uid: str, reason: str, _message: str) -> None:
-        self.told.append(("Normal", name, reason))
-
-    def warning(self, _kind: str, name: str, _uid: str, reason: str, _message: str) -> None:
-        self.told.append(("Warning", name, reason))
+    def record(self, subject: EventSubject, note: EventNote) -> None:
+        self.told.append((note.type, subject.name, note.reason))
 
 
 @dataclass

@@ -27,6 +27,7 @@ from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.events import EventNote
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
@@ -36,6 +37,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.formats.helm.cluster_view import ClusterView
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
+from rukpak_py.kube.events import EventSubject
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.unit.apply.lives import OWNER, key, live, owned
@@ -236,13 +238,9 @@ class ToldEvents(FakeEvents):
 
     texts: list[tuple[str, str]] = field(default_factory=list)
 
-    def normal(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        super().normal(kind, name, uid, reason, message)
-        self.texts.append((reason, message))
-
-    def warning(self, kind: str, name: str, uid: str, reason: str, message: str) -> None:
-        super().warning(kind, name, uid, reason, message)
-        self.texts.append((reason, message))
+    def record(self, subject: EventSubject, note: EventNote) -> None:
+        super().record(subject, note)
+        self.texts.append((note.reason, note.message))
 
 
 def controlled_clock(monkeypatch: pytest.MonkeyPatch, *modules: object) -> Clock:

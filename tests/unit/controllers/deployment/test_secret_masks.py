@@ -10,7 +10,7 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.masks import MaskingRecorder, SecretMask
+from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
@@ -92,26 +92,6 @@ def test_what_the_deployment_itself_says_is_no_secret() -> None:
     assert mask.hide(told) == "webshop: Secret system/login does not exist: ***"
     mask.learn(_chart({"kind": "Secret", "name": "another"}, name="webshop", generation=2), [])
     assert mask.hide("Secret system/login") == "Secret system/***"
-
-
-class Told:
-    def __init__(self) -> None:
-        self.messages: list[str] = []
-
-    def normal(self, _kind: str, _name: str, _uid: str, _reason: str, message: str) -> None:
-        self.messages.append(message)
-
-    warning = normal
-
-
-def test_events_do_not_say_them() -> None:
-    told = Told()
-    recorder = MaskingRecorder(told, lambda uid, text: text.replace(CANARY, uid))
-
-    recorder.normal("BundleDeployment", "web", "uid", "Pruned", f"a {CANARY}")
-    recorder.warning("BundleDeployment", "web", "uid", "Failed", f"b {CANARY}")
-
-    assert told.messages == ["a uid", "b uid"]
 
 
 class Desk:

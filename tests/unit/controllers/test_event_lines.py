@@ -7,12 +7,17 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
+from rukpak_py.controllers.events import Recorder, normal, warning
 from rukpak_py.core.logs import JsonFormatter, TextFormatter
-from rukpak_py.operator.adapters import Events
+from tests.unit.controllers.values import bundle, deployment
 
 
-class Recorder:
+class Recorded:
     def __init__(self) -> None:
         self.recorded: list[tuple[str, str]] = []
 
@@ -44,14 +49,19 @@ def lines() -> Iterator[Lines]:
 
 
 @pytest.mark.parametrize(
-    ("kind", "room"),
-    [(BUNDLE_KIND, "bundle"), (BUNDLE_DEPLOYMENT_KIND, "deployment"), (BUNDLE_INSTANCE_KIND, "instance")],
+    ("one", "kind", "room"),
+    [
+        (bundle(name="x"), BUNDLE_KIND, "bundle"),
+        (deployment(name="x"), BUNDLE_DEPLOYMENT_KIND, "deployment"),
+        (BundleInstance(metadata=ObjectMeta(name="x"), spec=deployment().spec), BUNDLE_INSTANCE_KIND, "instance"),
+    ],
 )
-def test_a_line_has_the_name_of_its_room_and_the_reason_as_a_field(lines: Lines, kind: str, room: str) -> None:
-    recorder = Recorder()
-    events = Events(cast("Any", recorder))
-    events.normal(kind, "x", "u", "Upgraded", "to b2")
-    events.warning(kind, "x", "u", "Unhealthy", "no Pod is ready")
+def test_a_line_has_the_name_of_its_room_and_the_reason_as_a_field(
+    lines: Lines, one: Bundle | BundleDeployment | BundleInstance, kind: str, room: str
+) -> None:
+    recorder = Recorded()
+    notes = [normal("Upgraded", "to b2"), warning("Unhealthy", "no Pod is ready")]
+    Recorder(cast("Any", recorder)).about(one).emit(notes)
     assert recorder.recorded == [("Upgraded", "to b2"), ("Unhealthy", "no Pod is ready")]
     logger = f"rukpak_py.controllers.{room}"
     assert lines.texts == [
@@ -68,9 +78,18 @@ def test_a_line_has_the_name_of_its_room_and_the_reason_as_a_field(lines: Lines,
 
 def test_why_content_cannot_be_unpacked_is_logged_once(lines: Lines) -> None:
     """Of the Bundle; its deployment has an Event with the same words."""
-    recorder = Recorder()
-    events = Events(cast("Any", recorder))
-    events.warning(BUNDLE_KIND, "b", "u", "UnpackFailed", "404")
-    events.warning(BUNDLE_DEPLOYMENT_KIND, "d", "u", "UnpackFailed", "Failed to unpack the b Bundle: 404")
+    recorder = Recorded()
+    events = Recorder(cast("Any", recorder))
+    events.about(bundle(name="b")).emit([warning("UnpackFailed", "404")])
+    events.about(deployment(name="d")).emit([warning("UnpackFailed", "Failed to unpack the b Bundle: 404")])
     assert len(recorder.recorded) == 2
     assert [one["kind"] for one in lines.documents] == [BUNDLE_KIND]
+
+
+def test_secret_values_of_an_object_are_hidden_in_its_events_and_lines(lines: Lines) -> None:
+    recorder, one = Recorded(), deployment(name="d")
+    events = Recorder(cast("Any", recorder), hide=lambda uid, text: text.replace("c4nary", uid))
+    events.about(one).emit([normal("Pruned", "a c4nary"), warning("Failed", "b c4nary")])
+    uid = one.metadata.uid
+    assert recorder.recorded == [("Pruned", f"a {uid}"), ("Failed", f"b {uid}")]
+    assert [document["message"] for document in lines.documents] == [f"a {uid}", f"b {uid}"]
