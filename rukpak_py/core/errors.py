@@ -1,10 +1,10 @@
 """One tree of errors. What a class means decides what happens next, everywhere:
 
 RukPakError
- ├── ContentError       the bundle is wrong; nobody but its author can fix it  -> Stalled, no retry
+ ├── ContentError       the bundle is wrong; only its author can fix it        -> Stalled, no retry
  ├── AccessError        credentials or permissions are missing                 -> back-off, says which right
- ├── UnavailableError   somebody else is down or not there yet                 -> back-off, at least retry_after
- └── ConflictError      the object belongs to somebody else                    -> back-off, names the owner
+ ├── UnavailableError   another service is down or not there yet               -> back-off, at least retry_after
+ └── ConflictError      the object has another owner                           -> back-off, names the owner
       └── ContestedError    another client changes it as often as it is reverted
 
 The text of an error is what a user reads in a condition, an Event and the log: what happened, to which object,
@@ -39,7 +39,7 @@ class UnavailableError(RukPakError):
 
 
 class ConflictError(RukPakError):
-    """An object that is needed belongs to somebody else."""
+    """An object that is needed has another owner."""
 
 
 class ContestedError(ConflictError):

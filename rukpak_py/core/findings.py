@@ -1,4 +1,4 @@
-"""What a check found: rule, severity, place, text and advice. A refused bundle is an error that holds its findings."""
+"""Findings of checks: rule, severity, place, text and advice. A refused bundle is an error that holds its findings."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -15,7 +15,7 @@ class Severity(StrEnum):
 
 
 class Profile(StrEnum):
-    """What a validation is asked. The first two ask who would refuse the bundle, the others add rules to that."""
+    """The question of a validation. The first two ask who would refuse the bundle; the others add rules to that."""
 
     DEFAULT = "default"  # does it install, by us, on a supported Kubernetes?
     OPM = "opm"  # does `opm alpha bundle validate` accept it?

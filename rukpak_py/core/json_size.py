@@ -1,7 +1,7 @@
 """How large a value becomes as JSON, known before any of it is written.
 
 Values that share parts (copies of YAML aliases, parts of generated objects) take little memory and may still become
-hundreds of megabytes of JSON. Whoever writes them asks first.
+hundreds of megabytes of JSON. Writers ask first.
 """
 
 from typing import Any

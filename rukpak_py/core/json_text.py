@@ -1,7 +1,7 @@
 """JSON as text: where it is broken, and the spans of its values.
 
-`check` walks the text once without recursion. Whoever needs values that keep their spelling (numbers, order of keys)
-takes them apart with `members` and `elements`, level by level, and writes them again with `compact`; those trust that
+`check` walks the text once without recursion. Callers that need values in their own spelling (numbers, order of keys)
+take them apart with `members` and `elements`, level by level, and write them again with `compact`; those trust that
 the text was checked.
 """
 
@@ -93,7 +93,7 @@ def compact(text: str, span: Span) -> str:
 
 
 def _after(mark: str, wanted: _Wanted, closing: list[str], *, is_first: bool) -> _Wanted | None:
-    """What is wanted behind the mark or scalar; None when it does not fit. `is_first`: its container has just begun."""
+    """The next thing wanted after the mark or scalar; None when it does not fit. `is_first`: its container begins."""
     if closing and mark == closing[-1] and (is_first or wanted is _Wanted.COMMA):
         closing.pop()
         return _Wanted.COMMA
@@ -134,7 +134,7 @@ def _skip(text: str, position: int) -> int:
 
 
 def _pieces(text: str, span: Span) -> Iterator[Span]:
-    """What stands between the commas of the container."""
+    """Spans between the commas of the container."""
     start = span[0] + 1
     depth = 0
     for match in _MARK_OR_STRING.finditer(text, *span):

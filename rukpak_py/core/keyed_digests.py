@@ -1,8 +1,8 @@
 """Digests of what is secret, for places that many may read: a status, for instance.
 
 The SHA-256 of a weak password can be guessed. So these are HMACs, and only who has the key can tell what they are of.
-A digest begins with the id of its key: `hmac-sha256:1f0e6b2c:…`. Of two digests under different keys nobody can say
-whether they are of the same thing.
+A digest begins with the id of its key: `hmac-sha256:1f0e6b2c:…`. Two digests under different keys cannot be compared:
+they may be of the same thing.
 """
 
 import hashlib
@@ -36,7 +36,7 @@ class DigestKey:
 
 
 def key_id(digest: str) -> str:
-    """Of the key that a digest was made with; empty for a plain one."""
+    """Id of the key that a digest was made with; empty for a plain digest."""
     scheme, _, rest = digest.partition(":")
     return rest.partition(":")[0] if scheme == _SCHEME else ""
 

@@ -47,7 +47,7 @@ def launcher_command(
     has_network: bool,
     listener: tuple[int, str] | None = None,
 ) -> list[str]:
-    """What comes before a command to have it bounded; for the process that starts it.
+    """The arguments to put before a command that runs within bounds; for the process that starts it.
 
     `listener`: the descriptor of the socket by which a listener is passed out, and the variable that gets its URL.
     """

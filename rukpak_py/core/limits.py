@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, fields
 
 from rukpak_py.core.errors import ContentError, RukPakError
 
-# Fixed, of links: forty of them through two thousand names each would take minutes, in a thread that nobody can stop.
+# Fixed bounds of links: forty links through two thousand names each would take minutes, in a thread without an end.
 LINK_HOPS = 40
 LINK_STEPS = 1024
 LONGEST_LINK = 4096
@@ -119,12 +119,12 @@ class Limits:
 
 
 def variable_of(name: str) -> str:
-    """Of the environment, for a limit."""
+    """Name of the environment variable that sets a limit."""
     return f"RUKPAK_LIMIT_{name.upper()}"
 
 
 def description_of(name: str) -> str:
-    """What a limit bounds, for users."""
+    """Description of a limit for users."""
     return _DESCRIPTIONS[name]
 
 

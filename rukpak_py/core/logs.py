@@ -49,7 +49,7 @@ def hide_in_lines(hide: Callable[[str], str]) -> None:
 
 
 def log_event(logger: logging.Logger, level: int, reason: str, message: str) -> None:
-    """What is told as an Event, too. The reason is a field of JSON, and stands before the message in text."""
+    """Log a message that is also an Event. In JSON the reason is a field; in text it stands before the message."""
     logger.log(level, "%s", message, extra={_REASON: reason})
 
 
@@ -141,7 +141,7 @@ def _single(message: str) -> str:
 
 
 def _encodable(text: str) -> str:
-    """Half a surrogate pair is no text for whoever reads the log."""
+    """Escape lone surrogates, which readers of the log cannot decode."""
     return text.encode("utf-8", "backslashreplace").decode()
 
 

@@ -21,7 +21,7 @@ def joined(messages: Iterable[str]) -> str:
 
 
 def with_finalizers(finalizers: Sequence[str]) -> str:
-    """What stands behind the name of an object whose deletion waits for them."""
+    """Text after the name of an object whose deletion waits for these finalizers."""
     if not finalizers:
         return ""
     return f" ({'finalizer' if len(finalizers) == 1 else 'finalizers'} {named(finalizers)})"

@@ -18,7 +18,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 CA_LIFE = timedelta(days=365)
 SERVING_LIFE = timedelta(days=90)
 _CLOCK_SKEW = timedelta(minutes=5)
-# What comes of a certificate or a key that somebody else wrote: no PEM, no DER, or an algorithm that nobody knows.
+# Errors of reading a certificate or a key that another program wrote: no PEM, no DER, or an unknown algorithm.
 UNREADABLE = (ValueError, UnsupportedAlgorithm)
 
 
