@@ -1,4 +1,4 @@
-"""The canonical tar of a Tree: the same content gives the same bytes, whoever writes them, wherever.
+"""The canonical tar of a Tree: the same content gives the same bytes on every machine and in every release.
 
 In the order of a walk, the root `.` first, every directory as an entry; no times, no owners, modes 0644 and 0755, pax
 records only for paths that ustar cannot say. This is the layout of the original's archives without what varies.
@@ -12,7 +12,7 @@ from rukpak_py.content import tar_header
 
 
 class Content(Protocol):
-    """What a Tree shows to the writer (the Tree needs the writer for its digest)."""
+    """The part of a Tree that the writer reads; a protocol, because the Tree needs the writer for its digest."""
 
     @property
     def directories(self) -> AbstractSet[str]: ...

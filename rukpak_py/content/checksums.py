@@ -76,11 +76,11 @@ class Checksums:
             os.unlink(name + _SUFFIX, dir_fd=folder)
 
     def names(self, folder: int) -> Iterator[str]:
-        """Of the files that have one."""
+        """Names of the files that have a checksum."""
         return (name.removesuffix(_SUFFIX) for name in disk.names(folder) if name.endswith(_SUFFIX))
 
     def verdict(self, folder: int, name: str, file: BufferedReader) -> Verdict:
-        """Of an open file, whose position is at the beginning after it."""
+        """Judge an open file by its checksum; its position is at the beginning afterwards."""
         before = _identity(file)
         if self._is_remembered(self._whole, name, before):
             return Verdict.WHOLE
@@ -138,7 +138,7 @@ class Summed:
 
 
 def checksum_of(file: BufferedReader) -> Checksum:
-    """Of an open file, whose position is at the beginning before and after it."""
+    """Checksum of an open file, whose position is at the beginning before and after."""
     sha256 = hashlib.file_digest(file, "sha256").hexdigest()
     size = file.tell()
     file.seek(0)

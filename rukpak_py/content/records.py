@@ -1,4 +1,4 @@
-"""What was unpacked for whom, as the operator itself wrote it down, on disk beside the content.
+"""Records of what the operator unpacked and for whom, on disk beside the content.
 
     <directory>/records/bundle-<hex>.json    of a Bundle: its content, where that came from, and by which spec
     <directory>/records/image-<hex>.json     of an image by digest: its content, and who has proved access to it
@@ -146,7 +146,7 @@ class RecordStore:
                     _write(folder, name, left)
 
     def remove_temporary(self) -> None:
-        """What a crash left behind."""
+        """Remove what a crash left behind."""
         with self._opened() as folder:
             disk.remove_temporary(folder)
 
@@ -174,7 +174,7 @@ def _names(folder: int, kind: _Kind) -> list[str]:
 
 
 def _name(kind: _Kind, *key: str) -> str:
-    """Of a key that may be anything."""
+    """File name for a key, which may be any text."""
     return f"{kind}-{hashlib.sha256(canonical_json([kind, *key])).hexdigest()}.json"
 
 

@@ -1,6 +1,6 @@
 """Renderings that cannot be made again, on disk beside the content: of charts with random passwords, for instance.
 
-    <directory>/renderings/<key>    in a directory that nobody else may enter, and that nobody serves
+    <directory>/renderings/<key>    in a directory that only the operator's user may enter, and that is not served
 
 A file appears by rename only, after an fsync. It begins with the SHA-256 of the rest, so that what the disk has damaged
 counts as lost: it is removed, and a line of the log names it. One process owns a directory.

@@ -52,7 +52,7 @@ _NO_LIMIT = 1 << 62
 
 
 class StoredForm(StrEnum):
-    """What is served; a part of the name of its file."""
+    """The form in which content is served; a part of the name of its file."""
 
     ORIGINAL = ""
     CONVERTED = ".converted"  # where there is none, the content as it came
@@ -178,7 +178,7 @@ class Store:
                 if match is None or match[1] in needed:
                     continue
                 digest = f"sha256:{match[1]}"
-                with self._lock:  # held while removing, so that nobody takes the content into flight in between
+                with self._lock:  # held while removing, so that no other thread takes the content into flight
                     if digest not in self._in_flight:
                         os.unlink(name, dir_fd=content)
                         swept.append(digest)
@@ -186,7 +186,7 @@ class Store:
         return list(dict.fromkeys(swept))
 
     def _sweep_checksums(self, folders: _Folders) -> None:
-        """Of files that are gone."""
+        """Remove the checksums of files that are gone."""
         for name in self._checks.names(folders.checksums):
             match = _CONTENT_NAME.fullmatch(name)
             if match is None or disk.is_file(folders.content, name):
@@ -232,7 +232,7 @@ class Store:
         return None
 
     def _is_as_its_digest(self, folders: _Folders, digest: str, name: str, file: BufferedReader) -> bool:
-        """Of a file of an operator that kept no checksums. It gets one.
+        """Check a file of an operator that kept no checksums, and record one.
 
         A converted form has no digest of its own: it is one that gzip's checksum and length say is whole.
         """
@@ -271,7 +271,7 @@ class Store:
                 self._checks.stays_damaged(name, file)
 
     def _remove_temporary(self, folders: _Folders) -> None:
-        """What a crash left behind. On a disk that cannot be written it stays, and what is stored can be read."""
+        """Remove what a crash left behind. On a read-only disk it stays, and stored content can still be read."""
         try:
             for folder in folders:
                 disk.remove_temporary(folder)

@@ -63,7 +63,7 @@ class TarMembers:
         return self._source.take(size)
 
     def parts(self) -> Iterator[bytes]:
-        """What `read` gives, as it arrives; stopping early skips the rest."""
+        """The content of `read` in parts as they arrive; stopping early skips the rest."""
         while self._unread:
             part = self._source.part(self._unread)
             self._unread -= len(part)
@@ -187,7 +187,7 @@ class _Source:
         yield from self._chunks
 
     def part(self, most: int) -> bytes:
-        """What is at hand of the next bytes: at least one, at most that many."""
+        """The next bytes that are at hand: at least one, at most that many."""
         if self._position == len(self._chunk):
             self._advance()
         part = self._chunk[self._position : self._position + most]

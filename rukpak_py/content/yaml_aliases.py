@@ -1,4 +1,4 @@
-"""What aliases make of YAML: whether a file may have any, when they are too many, and how many bytes they become.
+"""Bounds for YAML aliases: whether a file may have any, when they are too many, and how many bytes they become.
 
 A copy shares its strings with the anchored value, so it takes little memory; but each copy is written out as JSON. So
 these bytes are counted before an alias is copied, with one budget for all files of a bundle.
@@ -45,7 +45,7 @@ class AliasBudget:
         self._left = limits.rendered_bytes
 
     def price(self, value: Any) -> int:
-        """What each copy of the value takes; found out without looking at more of it than may be copied."""
+        """Bytes that each copy of the value takes; counted no further than the bytes that may still be copied."""
         return least_json_bytes(value, stop_at=self._left)
 
     def spend(self, size: int) -> None:

@@ -90,7 +90,7 @@ def load_document(
 
 
 def _problem_of(error: Exception, chunk: bytes, limits: Limits) -> tuple[str, tuple[int, int] | None]:
-    """What is wrong, and at which line and column of the chunk, from 0."""
+    """Describe the defect, with its line and column in the chunk, from 0."""
     match error:
         case _Refused():
             return str(error), (error.line, error.column)

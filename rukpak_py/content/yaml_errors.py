@@ -1,4 +1,4 @@
-"""What is wrong with YAML or JSON, with line and column of the file."""
+"""Errors of YAML and JSON, with line and column of the file."""
 
 from rukpak_py.core.errors import ContentError
 

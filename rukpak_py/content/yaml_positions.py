@@ -77,7 +77,7 @@ class Positions:
                 return None
             tree = self._grown(found[document])
             if document == 0 and not tree.top:
-                # As a stream it begins with an empty document, so whoever asks has read the file as `load` does.
+                # As a stream it begins with an empty document, so the caller has read the file as `load` does.
                 tree = self._grown(Chunk(self._data))
             self._trees[document] = tree
         return self._trees[document]
@@ -109,7 +109,7 @@ def _grown(piece: Piece, lines: "_Lines", limits: Limits, nodes: int) -> "_Tree"
         else:
             _grow_from_yaml(tree, piece)
     except (YAMLError, ValueError, _BrokenOffError):
-        pass  # UnicodeDecodeError is a ValueError; whoever loads the file is told of its defect
+        pass  # UnicodeDecodeError is a ValueError; loading the file reports its defect
     return tree
 
 
