@@ -1,4 +1,4 @@
-"""What the client gives back, decoded from the bodies of answers; nothing is decoded that nobody reads."""
+"""Results of the client, decoded from the bodies of answers; only what callers read is decoded."""
 
 from dataclasses import dataclass
 
@@ -100,7 +100,7 @@ def read_page(resource: Resource, answer: HttpAnswer, *, full: bool) -> Page:
 
 
 def read_remains(resource: Resource, answer: HttpAnswer) -> Metadata | None:
-    """What a DELETE left: None when the object is gone, for which the server sends a Status or the object as it was."""
+    """The object that a DELETE left; None when it is gone: then the server sent a Status, or the object as it was."""
     try:
         if _KIND.decode(answer.body).kind == "Status":
             return None

@@ -24,7 +24,7 @@ class Lane(Enum):
     """Where a request waits for its turn. The requests of one lane never wait for those of another."""
 
     LEASE = auto()  # leader election: a Lease that is renewed late is lost, and the process with it
-    VITAL = auto()  # somebody waits for us with a deadline: admission look-ups, certificates
+    VITAL = auto()  # a caller waits for us with a deadline: admission look-ups, certificates
     WORK = auto()  # everything else
 
 
@@ -82,7 +82,7 @@ class Call:
 
     @property
     def subject(self) -> str:
-        """What this asks, for messages: `apply ConfigMap shop/settings`."""
+        """The call in words, for messages: `apply ConfigMap shop/settings`."""
         if self.resource is None:
             return f"{self.verb} {self.path}"
         key = self.resource.key(self.namespace, self.name)

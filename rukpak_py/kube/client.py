@@ -146,7 +146,7 @@ class Client:
     async def list_cached(
         self, resource: Resource, namespace: str = "", *, params: Mapping[str, str], full: bool = False
     ) -> Listing:
-        """What the server's watch cache holds: cheap for it, possibly a little old, and always in one page."""
+        """List from the server's watch cache: cheap for the server, possibly a little old, and always in one page."""
         call = _list_call(resource, namespace, {**params, "resourceVersion": "0"}, full=full)
         return await all_pages(self._send, call, resource, full=full)
 
@@ -207,7 +207,7 @@ class Client:
         return read_object(resource, await self._send(call), full=True)
 
     async def review(self, resource: Resource, body: bytes) -> bytes:
-        """What the server says about a token or a right; nothing is stored, so it may be asked again."""
+        """Ask the server about a token or a permission; nothing is stored, so a retry is safe."""
         call = Call(method="POST", verb="review", resource=resource, body=body)
         return (await self._send(call)).body
 
@@ -275,7 +275,7 @@ class Client:
     async def replace(
         self, resource: Resource, namespace: str, name: str, body: bytes, *, subresource: str = ""
     ) -> LiveObject:
-        """Compare and swap where the body has a resourceVersion: `StaleError` when somebody was faster."""
+        """Compare and swap where the body has a resourceVersion: `StaleError` when another client was faster."""
         call = Call(
             method="PUT",
             verb="update",

@@ -22,7 +22,7 @@ STALE = "Stale"
 
 @dataclass(frozen=True, kw_only=True)
 class Served:
-    """What the server serves, as one snapshot. `preferred` has the version that the server prefers for each kind."""
+    """A snapshot of the kinds that the server serves. `preferred` has the version that it prefers for each kind."""
 
     resources: Mapping[GroupVersionKind, Resource] = field(default_factory=dict)
     preferred: Mapping[GroupKind, Resource] = field(default_factory=dict)

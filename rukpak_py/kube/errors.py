@@ -1,4 +1,4 @@
-"""What the API server's refusals mean, as types.
+"""Types for the API server's refusals.
 
 RukPakError
  └── ApiError                     status, reason, message, causes
@@ -73,7 +73,7 @@ class FieldConflictError(ApiError, ConflictError):
 
 
 class StaleError(ApiError):
-    """Somebody wrote or re-created the object since it was read."""
+    """Another client wrote or re-created the object since it was read."""
 
 
 class InvalidError(ApiError):
@@ -102,7 +102,7 @@ class UnauthorizedError(ApiError, AccessError):
 
 
 class TerminatingError(ApiError, UnavailableError):
-    """What the object would live in is being deleted."""
+    """The namespace or definition of the object is being deleted."""
 
 
 class GoneError(ApiError, UnavailableError):

@@ -1,7 +1,7 @@
-"""What waits to be written as an Event: bounded by bytes, in order per object, for several writers.
+"""A queue of Events that wait to be written: bounded by bytes, in order per object, for several writers.
 
 Everything about one object goes through one lane and each lane has one writer, so that repeats are seen as repeats. A
-thousand deployments that are created at once fit; what does not fit is refused, and whoever adds it counts that.
+thousand deployments that are created at once fit; what does not fit is refused, and the caller counts that.
 """
 
 import asyncio

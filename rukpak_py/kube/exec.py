@@ -5,9 +5,9 @@ with which the command ended, 255 (v5) that a channel is closed. Output is hande
 of the rest only a bounded beginning is kept. A command has succeeded when its status said so, and not before: a stream
 that just ends is one that broke off.
 
-When a command ends, whoever forwards its output closes connections, and what is still under way may be lost, although
-the status says success: this happens to readers that are slower than the command. So a command that says much prints
-`end` after it, and waits: by a line on its standard input it may end when all of that has arrived.
+When a command ends, the proxies that forward its output close connections, and output that is still under way may be
+lost, although the status says success: this happens to readers that are slower than the command. So a command with much
+output prints `end` after it, and waits: a line on its standard input lets it end when all of that has arrived.
 """
 
 from collections.abc import AsyncGenerator, AsyncIterator, Sequence
@@ -140,7 +140,7 @@ class ExecEnding:
     _held: bytes = b""
 
     def pass_on(self, piece: bytes) -> bytes:
-        """What can be no part of the end."""
+        """Return the bytes that cannot be part of the end."""
         held = self._held + piece
         room = len(held) - len(self.end)
         self._held = held[max(room, 0) :]
@@ -156,7 +156,7 @@ async def output_of(
 ) -> AsyncGenerator[bytes, None]:
     """The standard output in pieces; it stops without an error only when all of it came and the command succeeded.
 
-    Whoever is slow to take a piece slows the sender down: no more than a few frames wait in memory.
+    A slow reader slows the sender down: no more than a few frames wait in memory.
     """
     frames, ending = ExecFrames(), ExecEnding(end=end)
     async for frame in _frames_of(socket, idle):

@@ -1,4 +1,4 @@
-"""Who of several replicas leads, decided by a Lease with the semantics of Kubernetes' own controllers.
+"""Leader election by a Lease, with the semantics of Kubernetes' own controllers.
 
 * Clocks of other machines are never compared: a record is stale when *we* have seen it unchanged for the duration
   that it names, by our monotonic clock.
@@ -6,7 +6,7 @@
 * A leader that could not renew for `renew_seconds` has lost the lease. That is shorter than the duration and counts
   from when its last successful renewal was *sent*, so it is over before anybody else may start: from that moment
   `fence` lets no write through, whatever the work still tries, and the work is cancelled.
-* Nobody takes the lease who could not do the work: `may_lead` is asked before.
+* A replica that could not do the work does not take the lease: `may_lead` is asked before.
 * A leader that is asked to end goes on renewing while its work comes to an end, and then releases the lease: the next
   leader need not wait, and never overlaps.
 """
@@ -33,7 +33,7 @@ log = logging.getLogger(__name__)
 
 
 class LeaseLostError(UnavailableError):
-    """The lease is somebody else's, or may be: this process must end."""
+    """Another process holds the lease, or may hold it: this process must end."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class LeaseSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class Holder:
-    """The leader as the Lease names it, `<pod>_<address>`: whoever reads the Lease knows where the leader is.
+    """The leader as the Lease names it, `<pod>_<address>`: readers of the Lease know where the leader is.
 
     A container that was restarted in its pod is the same holder, and leads again at once: its former process is dead.
     """
@@ -124,7 +124,7 @@ class LeaderElector:
 
     @property
     def holder(self) -> Holder | None:
-        """Who leads, as far as we know; followers forward to its address."""
+        """The current leader, as far as is known; followers forward to its address."""
         return Holder.parse(self._record.holder) if self._record else None
 
     def fence(self) -> None:
@@ -193,11 +193,11 @@ class LeaderElector:
                 raise LeaseLostError(f"the lease {self._namespace}/{self._name} went to {self._record.holder!r}")
 
     async def _attempt(self, seconds: float) -> bool:
-        """Take or renew the lease; False when somebody else holds it or the API server does not let us."""
+        """Take or renew the lease; False when another process holds it or the API server does not let us."""
         try:
             async with asyncio.timeout(max(seconds, 0.0)):
                 return await self._renew() or await self._take()
-        except (StaleError, AlreadyExistsError):  # somebody was faster
+        except (StaleError, AlreadyExistsError):  # another process was faster
             return False
         except (ApiError, TimeoutError) as error:
             log.warning("the lease %s/%s: %s", self._namespace, self._name, str(error) or "no answer in time")
@@ -260,7 +260,7 @@ class LeaderElector:
         self._see(written.json or b"{}")
 
     def _spec(self, before: dict[str, Any], *, holder: str) -> dict[str, Any]:
-        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # for people; nobody compares it with a clock
+        now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")  # for people; never compared with a clock
         changed = before.get("holderIdentity") != holder
         spec = {
             **before,
@@ -296,7 +296,7 @@ class LeaderElector:
 
 
 async def _ended(work: asyncio.Future[None]) -> None:
-    """Cancel the work and wait until it has really ended: nobody else may begin before."""
+    """Cancel the work and wait until it has really ended: no other process may begin before."""
     work.cancel()
     await asyncio.wait({work})
     if not work.cancelled() and work.exception() is not None:

@@ -1,4 +1,4 @@
-"""What an informer knows: the objects of one resource, kept in step with a stream.
+"""The cache of an informer: the objects of one resource, kept in step with a stream.
 
 Invariants:
 * An older version never replaces a newer one, except while a consistent fresh start is read: that is the truth, even

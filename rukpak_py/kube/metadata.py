@@ -73,14 +73,14 @@ class Metadata(msgspec.Struct, gc=False, frozen=True, kw_only=True, rename="came
 
 
 class LiveObject(msgspec.Struct, gc=False, frozen=True, kw_only=True):
-    """What the API server says exists. `json` is the whole object, kept only where it was asked for."""
+    """An object as the API server returned it. `json` is the whole object, kept only where it was asked for."""
 
     key: ObjectKey
     metadata: Metadata
     json: bytes | None = None
 
     def identity(self) -> "LiveObject":
-        """What tells it from other objects and other versions, in memory of its own."""
+        """A copy with only what tells it from other objects and other versions, in memory of its own."""
         whole = self.metadata
         metadata = Metadata(
             name=whole.name, namespace=whole.namespace, uid=whole.uid, resource_version=whole.resource_version

@@ -55,7 +55,7 @@ class PortForwardFrames:
         return bytes((_DATA,)) + data
 
     def received(self, frame: bytes) -> bytes:
-        """What of this message belongs to the connection; an error raises `PortForwardError`."""
+        """Return the bytes of this message that belong to the connection; an error raises `PortForwardError`."""
         if not frame or frame[0] not in self._left:
             raise PortForwardError(f"forward to {self._target}: the API server sent a message of an unknown channel")
         channel = frame[0]

@@ -96,6 +96,6 @@ API_SERVICES = Resource(
 
 
 def not_served(resource: Resource) -> str:
-    """What to do about one of our own kinds."""
+    """Advice for when one of our own kinds is not served."""
     gvk = resource.gvk
     return f"the API server does not serve {gvk.kind} ({gvk.api_version}): install config/crds"

@@ -33,7 +33,7 @@ class WatchStatus:
 
     @property
     def problem(self) -> str | None:
-        """What is wrong at the moment, for people."""
+        """The current problem in words; None when there is none."""
         gvk = self.resource.gvk
         if self.absent_since is not None:
             return f"the API server does not serve {gvk.kind} ({gvk.api_version})"
@@ -61,7 +61,7 @@ class WatchTracker:
         self.status = replace(self.status, active_at=now, answered_at=now, **NOT_REFUSED)
 
     def unanswered(self) -> None:
-        """Nobody refuses: how long the server is away is the lease's business."""
+        """Note that the server did not answer, which is no refusal: how long it is away is the lease's business."""
         self.status = replace(self.status, active_at=self._clock(), **NOT_REFUSED)
 
     def delivered(self) -> float:
