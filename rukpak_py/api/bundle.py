@@ -92,7 +92,7 @@ class Bundle(ApiType, frozen=True, kw_only=True):
 
 
 def pinned_source(bundle: Bundle, recorded: Source | None = None, *, installed: Source | None = None) -> Source:
-    """What brings its content back. How to reach the registry of an image always says the spec.
+    """The source that brings a Bundle's content back. How to reach an image's registry is always taken from the spec.
 
     `recorded`: the source as it was unpacked, as the operator wrote it down. Without it there is `resolvedSource` of
     the status, or `installed`: the same of the Bundle that had its name before, in the history of its deployment.

@@ -41,7 +41,7 @@ class Adopt(StrEnum):
 
 
 class KeptReason(StrEnum):
-    """Why an object that is no longer in the bundle is kept until somebody allows its deletion."""
+    """Why an object that is no longer in the bundle is kept until its deletion is allowed."""
 
     HOLDS_OBJECTS = "HoldsObjects"  # a Namespace: everything in it would go, too
     HOLDS_DATA = "HoldsData"  # a PersistentVolumeClaim or a PersistentVolume
@@ -58,7 +58,7 @@ class BundleTemplate(ApiType, frozen=True, kw_only=True):
 
 
 class Prune(ApiType, frozen=True, kw_only=True):
-    """What happens to objects that are no longer in the bundle."""
+    """Treatment of objects that are no longer in the bundle."""
 
     enabled: Annotated[bool, doc("Delete objects that are no longer in the content. Default: true.")] = True
     max_objects: Annotated[
@@ -222,7 +222,7 @@ class InstalledKind(ApiType, frozen=True, kw_only=True):
 
 
 class KeptObject(ApiType, frozen=True, kw_only=True):
-    """An object that is no longer in the bundle and stays until somebody allows its deletion."""
+    """An object that is no longer in the bundle and stays until its deletion is allowed."""
 
     group: Annotated[str, doc("API group; empty for the core group.")] = ""
     version: Annotated[str, doc("API version.")]
@@ -295,7 +295,7 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True, dict=True):
 
 
 class InstalledContent(ApiType, frozen=True, kw_only=True):
-    """What installed content says about itself; a field that it does not have is empty."""
+    """Name, version and package of installed content, from the content itself; empty where it has none."""
 
     name: Annotated[str, doc("Name of the chart, or of the ClusterServiceVersion.")] = ""
     version: Annotated[str, doc("Version of the chart, or of the ClusterServiceVersion.")] = ""

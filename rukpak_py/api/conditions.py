@@ -135,7 +135,7 @@ def summarise(
 
 
 def summary_of(error: RukPakError) -> tuple[Summary, Reason]:
-    """What the class of a failure means for Ready: wrong content stalls, everything else is tried again."""
+    """Summary and reason of Ready for a failure: wrong content stalls, everything else is tried again."""
     match error:
         case ContentError():
             return Summary.STALLED, Reason.CONTENT_ERROR

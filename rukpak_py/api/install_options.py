@@ -1,8 +1,8 @@
 """How content is installed, as a value: what is rendered and applied follows from the content's digest and these.
 
-`digest` leaves out what has its default, so a new option changes the digest of nobody who does not use it. What is
-installed is kept with the options it was installed with: `recorded` is their form in `status.history`, `restore` the
-way back. A configuration is recorded as a string of JSON, because a merge patch of a status drops the nulls of an
+`digest` leaves out options that have their default, so a new option changes no digest where it is not used. Installed
+content keeps the options it was installed with: `recorded` is their form in `status.history`, `restore` the way back.
+A configuration is recorded as a string of JSON, because a merge patch of a status drops the nulls of an
 object. Former releases recorded an object: two configurations of which one is such an object are the same when they
 are without their nulls. A configuration too large for a status is recorded as its digest alone; once the spec has
 another one it is lost. Values from Secrets and ConfigMaps are recorded as digests only. Where the key of those is lost,
@@ -130,7 +130,7 @@ def with_config_digest(options: RecordedOptions) -> RecordedOptions:
 
 
 def without_nulls(value: Any) -> Any:
-    """What a merge patch leaves of a value."""
+    """The value as a merge patch stores it, without nulls."""
     match value:
         case dict():
             return {name: without_nulls(one) for name, one in value.items() if one is not None}
@@ -163,7 +163,7 @@ def _but_config(options: RecordedOptions) -> RecordedOptions:
 
 
 def _same_config(one: RecordedOptions, other: RecordedOptions) -> bool:
-    """By their digests. A former release recorded no digest beside an object, which has lost its nulls."""
+    """Compare two configurations by digest. A former release recorded no digest beside an object without its nulls."""
     if (one.config is None) == (other.config is None) or _is_only_digest(one) or _is_only_digest(other):
         return recorded_config_digest(one) == recorded_config_digest(other)
     return bool(without_nulls(one.inline_config or {}) == without_nulls(other.inline_config or {}))
@@ -197,7 +197,7 @@ def config_digest(config: Mapping[str, Any] | None) -> str:
 
 
 def override_of(overrides: Iterable[Override], key: ObjectKey, *, install_namespace: str) -> Override:
-    """What the overrides say of an object. One that names the namespace comes before one that leaves it out."""
+    """The override of an object. One that names the namespace comes before one that leaves it out."""
     found = [one for one in overrides if matches(one, key, install_namespace=install_namespace)]
     return max(found, key=lambda one: one.namespace == key.namespace, default=NO_OVERRIDE)
 
@@ -210,7 +210,7 @@ def matches(override: Override, key: ObjectKey, *, install_namespace: str) -> bo
 
 
 def flag(annotations: Mapping[str, str], name: str, *, override: bool | None = None) -> bool | None:
-    """What an override says, else the annotation of this name; None: nothing."""
+    """The flag by an override, else by the annotation of this name; None where neither sets it."""
     return override if override is not None else _FLAGS.get(annotations.get(name, ""))
 
 

@@ -1,4 +1,4 @@
-"""What is installed, as one value: the newest entry of the history and the fields of the status beside it.
+"""The installed content as one value: the newest entry of the history and the fields of the status beside it.
 
 Entries of former releases read as those of today: they count as healthy, and revisions that they do not record are
 counted from the oldest. What the original operator installed has no entry, because that operator kept no history.
@@ -29,12 +29,12 @@ class Installed(ApiType, frozen=True, kw_only=True):
 
     @property
     def entry(self) -> Installation | None:
-        """Of what is installed. None: the original operator installed it."""
+        """Newest entry of the history. None: the original operator installed the content."""
         return self.history[0] if self.history else None
 
     @property
     def template(self) -> BundleTemplate | None:
-        """Of its Bundle, where that was recorded."""
+        """Template of the installed Bundle, where it was recorded."""
         return self.entry.template if self.entry is not None and self.entry.bundle == self.bundle else None
 
     @property
@@ -63,7 +63,7 @@ def installed_of(status: BundleDeploymentStatus) -> Installed | None:
 
 
 def installed_as(status: BundleDeploymentStatus, bundle: str) -> Installation | None:
-    """What is installed, where the Bundle of this name brought it."""
+    """The installation, where the Bundle of this name brought it."""
     installed = installed_of(status)
     entry = installed.entry if installed is not None and installed.bundle == bundle else None
     return entry if entry is not None and entry.bundle == bundle else None

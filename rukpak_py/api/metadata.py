@@ -1,4 +1,4 @@
-"""What we read of an object's metadata."""
+"""The part of an object's metadata that the operator reads."""
 
 from collections.abc import Mapping
 from typing import Annotated

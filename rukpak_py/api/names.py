@@ -1,6 +1,6 @@
 """The words that other programs, manifests and documents rely on: one home for each of them.
 
-Everything here is API: a changed value breaks somebody. Reasons are stable too; users match on them in alerts.
+Everything here is API: a changed value breaks its users. Reasons are stable too; users match on them in alerts.
 """
 
 from enum import StrEnum
@@ -207,7 +207,7 @@ class Reason(StrEnum):
 
 
 class EventReason(StrEnum):
-    """Of Events that report something good, or something that no condition has a reason for."""
+    """Reasons of Events that report a success, or something that no condition has a reason for."""
 
     UNPACKED = "Unpacked"
     INSTALLED = "Installed"

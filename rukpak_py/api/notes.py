@@ -1,4 +1,4 @@
-"""What a status is telling at the moment, typed: failures, waits, and what lasts beside them."""
+"""Notes of a status, typed: failures, waits and lasting facts that it reports at the moment."""
 
 from typing import Annotated
 

@@ -1,4 +1,4 @@
-"""What the API's types say about themselves beyond their Python types.
+"""Descriptions and bounds of the API's types, beyond their Python types.
 
 Descriptions and bounds stand beside each field and end up in the CRDs. Bounds are the API server's to enforce:
 decoding ignores them, and ignores unknown fields, so that objects stored under older rules stay readable.
