@@ -173,14 +173,14 @@ class OpenedBundle:
 
     @cached_property
     def reading(self) -> "Reading":
-        """Of a registry+v1 bundle."""
+        """The parsed content of a registry+v1 bundle, with its defects."""
         from rukpak_py.formats.registry_v1.read import read  # noqa: PLC0415 - plain bundles do not pay for it
 
         return read(self.tree, parity=self.parity, limits=self.limits)
 
     @cached_property
     def bundle(self) -> "RegistryBundle":
-        """Of a registry+v1 bundle; an error when it cannot be rendered."""
+        """The registry+v1 bundle; an error when it cannot be rendered."""
         return self.reading.complete()
 
     def in_parity(self, *, is_detected: bool) -> "OpenedBundle":
@@ -190,7 +190,7 @@ class OpenedBundle:
         return replace(self, format=FormatName.REGISTRY, parity=True)
 
     def warnings(self) -> list[Finding]:
-        """What a rendering leaves out, adds or merges, and did not refuse."""
+        """Findings about objects that a rendering leaves out, adds or merges without refusing the bundle."""
         from rukpak_py.formats import render_warnings  # noqa: PLC0415 - who only renders does not pay for it
 
         return render_warnings.warnings(
@@ -300,8 +300,8 @@ def open_bundle(
     parity: bool = False,
     limits: Limits = DEFAULT_LIMITS,
 ) -> OpenedBundle:
-    """What is at `path`, its format found out unless it is given; ContentError when it cannot be opened."""
-    if not os.fspath(path):  # for Path it is the working directory; it is a variable that somebody forgot to set
+    """Open the bundle at `path`; its format is detected unless it is given. ContentError when it cannot be opened."""
+    if not os.fspath(path):  # an unset variable, which Path would read as the working directory
         raise ContentError("the path of the bundle is empty")
     content = open_content(path, limits=limits)
     name = detect_format(content.tree, limits) if format is None else member(FormatName, format, "format")

@@ -114,7 +114,7 @@ def _contents_of_roles(objects: list[Json]) -> dict[ObjectKey, bytes]:
 
 
 def _content(manifest: Json, roles: Mapping[ObjectKey, bytes]) -> bytes:
-    """What it is apart from its name; a binding is to the content of its role, not to the role's name."""
+    """Content of a manifest without its name; a binding has the content of its role in place of the role's name."""
     metadata = {key: value for key, value in mapping(manifest.get("metadata")).items() if key != "name"}
     content: Json = {**manifest, "metadata": metadata}
     reference = mapping(manifest.get("roleRef"))

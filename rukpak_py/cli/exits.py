@@ -1,4 +1,4 @@
-"""What the exit status says, in one place; the help of every command ends with its own."""
+"""The exit statuses, in one place; the help of every command ends with its own."""
 
 from enum import IntEnum
 

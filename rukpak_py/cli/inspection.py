@@ -1,4 +1,4 @@
-"""What a bundle is, as a value that can be printed: its names, APIs, webhooks, images, dependencies and sizes.
+"""Description of a bundle as a value that can be printed: names, APIs, webhooks, images, dependencies and sizes.
 
 Everything comes from content, so texts may hold anything, and fields that are no object of the format are left out.
 """
@@ -34,7 +34,7 @@ def of_tree(tree: Tree, format_name: str) -> Json:
 
 
 def of_objects(objects: Iterable[Json]) -> Json:
-    """Of plain manifests, or a rendered chart."""
+    """Describe plain manifests, or a rendered chart."""
     objects = list(objects)
     kinds = Counter(text(manifest.get("kind")) for manifest in objects)
     return {

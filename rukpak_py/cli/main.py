@@ -123,7 +123,7 @@ def _print_error(text: str) -> None:
 
 
 def _say_findings(error: InvalidBundleError) -> None:
-    if str(error) != "\n".join(map(str, error.findings)):  # somebody else's words were asked for
+    if str(error) != "\n".join(map(str, error.findings)):  # a text of its own, as another tool words it
         _print_error(clean_text(str(error)))
         for hint in dict.fromkeys(finding.hint for finding in error.findings if finding.hint):
             click.echo(f"hint: {clean(hint)}", err=True)

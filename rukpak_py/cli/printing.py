@@ -1,4 +1,4 @@
-"""What goes to standard output. JSON and YAML are texts for programs that may land on a terminal all the same."""
+"""Standard output. JSON and YAML are texts for programs that may land on a terminal all the same."""
 
 import json
 import sys

@@ -162,7 +162,7 @@ def _demand_root(path: str, opened: OpenedBundle) -> None:
 
 
 def _given() -> Iterator[str]:
-    """Of the options that only bundles of OLM have a use for."""
+    """The options in use that only apply to bundles of OLM."""
     context = click.get_current_context()
     for name, option in _OF_OLM.items():
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT:

@@ -1,4 +1,4 @@
-"""What stands between texts of bundles and the terminal: control characters, colours, width, progress.
+"""Cleaning of texts for the terminal, its colours, width and progress line.
 
 Every text that may come from a bundle passes `clean`: nothing in content may move the cursor, set colours or turn the
 direction of writing around. Colours and the progress line are for terminals only, and NO_COLOR switches them off.

@@ -24,7 +24,7 @@ _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of th
 
 @dataclass(frozen=True, kw_only=True)
 class Checks:
-    """What to check, the same for all of them."""
+    """Settings of a validation, the same for all bundles."""
 
     format_name: str | None = None
     profiles: tuple[str, ...] = ()
@@ -34,7 +34,7 @@ class Checks:
 def reports_of(
     paths: Sequence[str], checks: Checks, *, jobs: int | None = None
 ) -> Generator[CommandReport, None, None]:
-    """Whoever stops reading closes it: what nobody waits for any more is not checked."""
+    """Check the bundles in order. Callers that stop reading close the generator: the other bundles are not checked."""
     jobs = min(jobs or os.cpu_count() or 1, len(paths) // _WORTH_A_PROCESS)
     if jobs <= 1:
         yield from map(partial(report_of, checks=checks), paths)

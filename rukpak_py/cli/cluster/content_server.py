@@ -126,7 +126,7 @@ class ContentServer:
             raise
 
     def _explained(self, error: Exception) -> RukPakError:
-        """What a failed connection means. The way to the server knows more than its end here."""
+        """The cause of a failed connection. The way to the server, where it failed, says more than this end."""
         if self._way.failure is not None:
             return self._way.failure
         if isinstance(error, aiohttp.ClientConnectorCertificateError | aiohttp.ClientConnectorSSLError):
@@ -182,7 +182,7 @@ async def _sent(archive: DownloadedArchive, progress: Progress) -> AsyncIterator
 
 
 async def _refusal(response: aiohttp.ClientResponse) -> RukPakError:
-    """Who says no, in the server's own words."""
+    """An error with the server's own words for its refusal."""
     try:
         text = (await response.content.read(TEXT_BYTES)).decode(errors="replace").strip()
     except (aiohttp.ClientError, OSError):

@@ -112,7 +112,7 @@ async def run(
     """Everything until the content is uploaded. `seconds`: the longest wait for the Bundle, where that is less."""
     client, name = cluster.client, wanted.deployment
     archive = DownloadedArchive(pieces=tuple(write_tgz(wanted.tree)))
-    async with cluster.content_server() as server:  # whoever cannot reach it changes nothing
+    async with cluster.content_server() as server:  # first: where it cannot be reached, nothing changes
         await _step("apply bundle deployment", _apply(client, wanted))
         say(f'bundledeployment.{GROUP} "{name}" applied')
         bundle, deployment = await _step(
@@ -220,7 +220,7 @@ def _is_of(bundle: Bundle | None, deployment: BundleDeployment) -> bool:
 
 
 def _condition(deployment: BundleDeployment, kind: ConditionType) -> Condition | None:
-    """Of the spec as it is now."""
+    """Condition of the present spec; None while the status is that of a former one."""
     if deployment.status.observed_generation != deployment.metadata.generation:
         return None
     return find_condition(deployment.status.conditions, kind)

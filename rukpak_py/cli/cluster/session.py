@@ -32,7 +32,7 @@ class _Secret(msgspec.Struct):
 
 
 class ClusterSession:
-    """What the commands do with it."""
+    """A connected cluster, with the operations that the commands need."""
 
     def __init__(self, client: Client, connection: Connection, at: OperatorAt, *, way: Way | None = None) -> None:
         """`way`: to the content server, when it is not forwarded."""

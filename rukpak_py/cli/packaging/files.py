@@ -38,7 +38,7 @@ def write(path: Path, content: bytes, *, mode: int = 0o644) -> WriteOutcome:
 
 @contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Nobody knows the temporary names."""
+    """Report errors with this path instead of a temporary name, which users do not know."""
     try:
         yield
     except OSError as error:

@@ -1,7 +1,7 @@
 """An image layout written to disk: as a directory, or as a tar archive where the name ends in .tar.
 
-What is replaced is a file, an empty directory, or a layout of one image. A layout with more of them is somebody's
-collection, and any other directory is somebody's work.
+Only a file, an empty directory or a layout of one image is replaced. A layout of several images is a collection that
+a user keeps, and any other directory holds a user's work.
 """
 
 from collections.abc import Iterable

@@ -1,6 +1,6 @@
-"""What is lost when a generated file replaces one that somebody has added to, in words for people.
+"""Losses when a generated file replaces one that a user has added to, in words for people.
 
-Only what is not generated itself counts: a channel that changes is what was asked for. Comments are nobody's loss.
+Only additions count: a channel that changes is what the user asked for. Comments do not count.
 """
 
 from collections.abc import Iterator

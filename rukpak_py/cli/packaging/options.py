@@ -1,4 +1,4 @@
-"""What `generate` and `build` are asked for: the options that they share, and the directory, which must hold manifests.
+"""Arguments of `generate` and `build`: the options that they share, and the directory, which must hold manifests.
 
 That of a whole bundle in its place is a common mistake.
 """

@@ -1,4 +1,4 @@
-"""What `generate` writes, and what is in the image then, worked out before anything is written.
+"""Plan of the files that `generate` writes and the image then holds, made before anything is written.
 
 Annotations go beside the manifests, or with them into an output directory; the Dockerfile goes into the working
 directory, and its paths start there. The image holds what the two directories hold afterwards: files of an output
@@ -125,7 +125,7 @@ def _labels(request: PackagingOptions, kind: str, inferred: Inferred | None) -> 
 
 
 def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, overwrite: bool) -> Tree:
-    """What the target holds afterwards: sub-directories stay what they are."""
+    """Return the content of the target afterwards. Its sub-directories stay as they are."""
     if target.is_relative_to(source) and target != source:
         raise ContentError(f"{shown(target)} lies in {shown(source)}: choose an output directory outside of it")
     existing = _read(target)

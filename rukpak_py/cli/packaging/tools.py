@@ -1,4 +1,4 @@
-"""Images by somebody else's tool: called as opm calls it, in the working directory, without a shell."""
+"""Images built by an external tool: called as opm calls it, in the working directory, without a shell."""
 
 import signal
 import subprocess

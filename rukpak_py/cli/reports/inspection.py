@@ -1,4 +1,4 @@
-"""What a bundle is, for people: one row per fact, lists below their name."""
+"""Description of a bundle for people: one row per fact, lists below their name."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any

@@ -28,7 +28,7 @@ def _bundle(report: CommandReport) -> dict[str, Any]:
 
 
 def _finding(finding: Finding) -> dict[str, Any]:
-    """What is not known is null: a line is never 0."""
+    """A finding as JSON. Unknown values are null: a line is never 0."""
     return {
         "rule": finding.rule,
         "severity": finding.severity.value,

@@ -1,4 +1,4 @@
-"""What checking one bundle gave, and what rules say of themselves, as every output format takes it."""
+"""Report of one checked bundle, and descriptions of rules, as every output format takes them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -31,7 +31,7 @@ class CommandReport:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Described:
-    """What a rule says of itself, whatever was found by it."""
+    """Description of a rule, apart from its findings."""
 
     title: str
     hint: str

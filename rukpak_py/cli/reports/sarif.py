@@ -89,7 +89,7 @@ def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[st
 
 
 def _region(report: CommandReport, finding: Finding) -> dict[str, Any]:
-    """What is about a whole file, or lies inside an archive, gets the first line."""
+    """Region of a finding: the first line where it is about a whole file or lies inside an archive."""
     if not finding.line or places.is_inside_archive(report):
         return {"startLine": 1}
     return {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
