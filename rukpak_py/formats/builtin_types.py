@@ -2,8 +2,8 @@
 
 Server-side apply refuses an object with a field that its type does not declare, and takes an integer that does not fit
 its type for another one: 4294967298 replicas are 2. Fields may be known to a newer server than to our table; integers
-do not change. Kinds that the table does not have pass as they are, and so does the status, which nobody applies. Values
-of a wrong type are for the server to refuse.
+do not change. Kinds that the table does not have pass as they are, and so does the status, which is never applied. The
+server refuses values of a wrong type.
 """
 
 from collections.abc import Mapping
@@ -89,7 +89,7 @@ class _Checking:
 
 @cache
 def _inner(shape: Shape) -> Shape | None:
-    """What there is to check: the type without its pointers, and nothing where all values are alike."""
+    """The type to check, without its pointers; None where every value fits."""
     match shape:
         case Pointer(to):
             return _inner(to)
@@ -103,7 +103,7 @@ def _inner(shape: Shape) -> Shape | None:
 
 @cache
 def _fields(shape: Shape) -> Mapping[str, Shape | None] | None:
-    """Of an object; None where it may have any."""
+    """Fields of an object; None where it may have any."""
     if isinstance(shape, Own) and shape.name in _SCHEMA_OR:
         shape = shapes.shape(_SCHEMA)
     if not isinstance(shape, Struct):
@@ -119,7 +119,7 @@ def _item(shape: Shape) -> Shape | None:
 
 
 def _bits(shape: Shape) -> int:
-    """Of an integer; 0 for all else."""
+    """Size of an integer type; 0 for all other types."""
     match shape:
         case Scalar(kind):
             return INTEGER_BITS.get(kind, 0)
@@ -130,7 +130,7 @@ def _bits(shape: Shape) -> int:
 
 
 def _fits(value: Any, bits: int) -> bool:
-    """What is no integer is for the server to refuse."""
+    """Whether an integer fits its type. Other values pass: the server refuses them."""
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value // 1:
         return True
     half = 1 << (bits - 1)

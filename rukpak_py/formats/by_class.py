@@ -46,7 +46,7 @@ def is_nondeterministic(classes: Classes) -> bool:
 
 
 def format_of_bundle(classes: Classes) -> Format:
-    """By which the content of a Bundle is checked; that its deployment cannot install it is for that one to tell."""
+    """The format that checks the content of a Bundle. Its deployment reports when it cannot install that format."""
     alone = PLAIN_CLASS if classes.bundle == REGISTRY_CLASS else classes.bundle
     found = _FORMATS.get(classes) or _FORMATS.get(Classes(classes.bundle, alone))
     if found is None:

@@ -1,4 +1,4 @@
-"""Which format a Tree has, when nobody says it.
+"""Detection of a Tree's format, where none is given.
 
 A ClusterServiceVersion in manifests/ or an annotation decides for registry+v1; a Chart.yaml, at the root or in the one
 directory there, for helm; all else is plain. Annotations are not believed against a ClusterServiceVersion: real bundles

@@ -1,4 +1,4 @@
-"""What holds for every file of manifests and metadata, whatever the format."""
+"""Rules for every file of manifests and metadata, in any format."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What a format is: it judges a Tree, and renders it to Objects.
+"""The port of a format: it judges a Tree, and renders it to Objects.
 
 The same Tree and options give the same Objects in the same order; charts alone may be random, so what is rendered of
 them has a digest and is kept. Nothing in other content is ever taken for a template. Rendering adds no labels; `apply`
@@ -23,7 +23,7 @@ SMALL = 64 * 1024  # bytes; less work than a call of another process
 
 
 class Certificates(StrEnum):
-    """Who makes the certificates of a bundle's webhooks."""
+    """The maker of the certificates of a bundle's webhooks."""
 
     OPERATOR = "operator"  # our own signer
     CERT_MANAGER = "cert-manager"
@@ -33,7 +33,7 @@ class Certificates(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Release:
-    """What templates see of the installation and of the cluster, beside their values."""
+    """The installation and the cluster as templates see them, beside their values."""
 
     name: str  # of the BundleDeployment; its configuration may say another one
     is_upgrade: bool = False
@@ -45,7 +45,7 @@ class Release:
 
 @dataclass(frozen=True, kw_only=True)
 class RenderOptions:
-    """What a format has no use for it ignores."""
+    """Options of a rendering. A format ignores those that it has no use for."""
 
     is_directory: bool = False  # how the content came; else as an archive: charts are loaded differently
     install_namespace: str | None = None  # where namespaced objects without a namespace go; None: the bundle decides
@@ -63,7 +63,7 @@ class RenderOptions:
 
 @dataclass(frozen=True, kw_only=True)
 class Requirement:
-    """A kind that the content needs and somebody else brings."""
+    """A kind that the content needs and does not bring."""
 
     gvk: GroupVersionKind
     file: str  # which says so
@@ -71,7 +71,7 @@ class Requirement:
 
 @dataclass(frozen=True, kw_only=True)
 class OlmIdentity:
-    """By what OLM would know the content."""
+    """Names by which OLM would know the content."""
 
     package: str
     csv: str
@@ -79,7 +79,7 @@ class OlmIdentity:
 
 @dataclass(frozen=True, kw_only=True)
 class ContentDescription:
-    """What the content says about itself."""
+    """Name, version and package of the content, from the content itself."""
 
     name: str = ""
     version: str = ""
@@ -109,8 +109,8 @@ OFFLINE_RENDERING = Rendering()
 class RenderedContent:
     """The objects, and what has to be known beside them.
 
-    `default_namespace`: where the content itself wants to be, because nobody said it; that namespace is made when it is
-    missing, and is shared with others. `lasting`: objects that stay when they leave the content, and when the
+    `default_namespace`: the namespace that the content suggests, where the user chose none; it is created when it is
+    missing, and shared with others. `lasting`: objects that stay when they leave the content, and when the
     deployment goes. `digest`: of what was rendered, where rendering again may give something else, and `made`: how.
     `before_hooks`: of the objects those that are applied before the first hook runs. `create_only`: of the lasting
     those that are created where they are missing, and otherwise left as they are, with or without an owner.

@@ -1,4 +1,4 @@
-"""What a document of a file of manifests is to Kubernetes' own builder: an object with a kind, a list, or a defect.
+"""Documents of manifests as Kubernetes' own builder reads them: an object with a kind, a list, or a defect.
 
 A document with `items` is a list whatever its kind. An item without kind and apiVersion takes them from its list.
 """
@@ -81,7 +81,7 @@ def _keys_of(document: dict[str, Any]) -> str:
 
 
 def advice_on_foreign(path: str, data: bytes) -> str | None:
-    """What to do about a file that cannot be parsed and was probably never meant to be a manifest."""
+    """Advice on a file that cannot be parsed and was probably never meant to be a manifest."""
     name = path.rpartition("/")[2]
     stem, dot, suffix = name.rpartition(".")
     is_text = b"\0" not in data or data.startswith(_UTF16_MARKS)
@@ -118,7 +118,7 @@ def _item(item: Any, parent: dict[str, Any]) -> Any:
 
 
 def _inherited(parent: dict[str, Any]) -> dict[str, Any]:
-    """What is written once and taken by every item must be short, or a small list becomes a large one."""
+    """Kind and apiVersion that items take from their list; they must be short, or a small list becomes a large one."""
     kind, version = parent["kind"].removesuffix("List"), parent.get("apiVersion", "")
     if len(kind) + least_json_bytes(version, stop_at=_LONGEST_INHERITED) > _LONGEST_INHERITED:
         raise ContentError("the kind and the apiVersion of a list are too long for its items to take them")

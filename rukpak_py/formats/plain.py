@@ -128,6 +128,6 @@ def _applicable(manifest: Document, size: RenderedSize) -> Object:
 
 
 def _identity(rendered: Object, options: RenderOptions) -> ObjectKey:
-    """What it will be in the cluster: without a namespace of its own an object goes to the install namespace."""
+    """The object's key in the cluster: without a namespace of its own it goes to the install namespace."""
     key = rendered.head.key
     return key if key.namespace else key._replace(namespace=options.install_namespace or "")

@@ -1,4 +1,4 @@
-"""What a plain bundle must be: to be stored (the first four rules, in upstream's words), and to be applied."""
+"""Rules of plain bundles: to be stored (the first four, in upstream's words), and to be applied."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What a rendering leaves out, adds or merges, and did not refuse: the findings that `render` prints beside it."""
+"""Findings about what a rendering leaves out, adds or merges without refusing it; `render` prints them beside it."""
 
 from collections.abc import Callable
 

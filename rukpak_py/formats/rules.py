@@ -37,7 +37,7 @@ class Place:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Problem:
-    """What is wrong with a bundle, before it is a Finding: its place has no line yet."""
+    """A problem of a bundle before it is a Finding: its place has no line yet."""
 
     message: str
     place: Place | None = None
@@ -124,7 +124,7 @@ class Family(Generic[S]):
         severity: Severity = Severity.ERROR,
         error_only_in: Profile | None = None,
     ) -> Callable[[Check[S]], Check[S]]:
-        """Of a rule that another family describes."""
+        """Add a check to a rule that another family describes."""
 
         def added(check: Check[S]) -> Check[S]:
             self.further.append(
@@ -172,7 +172,7 @@ class Locator:
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:
-        """Of the place, or of the nearest field around it when it is not in the file."""
+        """Position of the place, or of the nearest field around it when it is not in the file."""
         if place.file not in self._tree:
             return 0, 0
         if place.file not in self._positions:

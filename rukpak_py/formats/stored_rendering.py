@@ -1,13 +1,12 @@
-"""What a rendering is when it is kept: a line with marks of objects, a line for each object, and one for each hook.
+"""The stored form of a rendering: a line with marks of objects, a line for each object, and one for each hook.
 
 The first line lists the keys of the objects that last, with one more word at those that come before the hooks, and one
 at those that are only created, of which all last. An object is a mapping. A hook is a list: its object, its events, and
 what else is known of it.
 
-The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. What the
-content says about itself is a string of JSON at the end, which is not part of the digest, and which former releases
-pass over.
-What else `RenderedContent` may have, no format has whose renderings are kept.
+The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. The content's
+description is a string of JSON at the end, which is not part of the digest and which former releases pass over.
+Formats whose renderings are kept use no other field of `RenderedContent`.
 """
 
 import hashlib
@@ -59,7 +58,7 @@ def lines_of(content: RenderedContent) -> list[bytes]:
 
 
 def read_lines(data: bytes) -> RenderedContent:
-    """Of what we wrote ourselves."""
+    """Read a rendering that the operator itself wrote."""
     first, *rest = data.splitlines()
     marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
     manifests = [orjson.loads(line) for line in rest]

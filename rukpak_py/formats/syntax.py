@@ -1,4 +1,4 @@
-"""What is wrong with the syntax of a file, with its place and advice."""
+"""Syntax errors of a file, with place and advice."""
 
 import re
 
@@ -7,7 +7,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax_advice import SurroundingLines
 
-_UNCLOSED = "unexpected end of stream"  # told where the file ends, which helps nobody
+_UNCLOSED = "unexpected end of stream"  # reported at the end of the file, which helps no reader
 _SEPARATOR = "invalid document separator"
 
 # The first whose words occur is the one.

@@ -1,4 +1,4 @@
-"""What to do about broken YAML, from the text around the place where the parser gave up.
+"""Advice on broken YAML, from the text around the place where the parser gave up.
 
 That place is often not where the mistake is: a quote that was never closed is noticed at the next one, or at the end
 of the file. A guess is made only where the text leaves little doubt; else there is none.
@@ -74,7 +74,7 @@ class SurroundingLines:
 
 
 def _cause(error: BaseException) -> MarkedYAMLError | None:
-    """What the parser said, below what was made of it."""
+    """The parser's own error, below the errors that wrap it."""
     found: BaseException | None = error
     while found is not None and not isinstance(found, MarkedYAMLError):
         found = found.__cause__

@@ -43,7 +43,7 @@ FORMER_IDS: Final[Mapping[str, str]] = {
 LAYOUT: Final = defects.LAYOUT.id
 # Whatever other rules say at their place, or inside it, follows from them.
 _UNREAD: Final = (defects.WRONG_TYPE.id, LAYOUT, defects.METADATA.id)
-# What is missing may well be in a sub-directory of manifests/, where nobody looks.
+# The missing object may well be in a sub-directory of manifests/, which is not read.
 _MAY_LIE_DEEPER: Final = "RV1-004"
 
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document

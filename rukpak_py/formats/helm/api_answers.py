@@ -1,4 +1,4 @@
-"""What helm's questions to an API server are answered with: what is served from a `ClusterView`, objects by `look_up`.
+"""Answers to helm's questions to an API server: kinds from a `ClusterView`, objects by `look_up`.
 
 Only what `helm template` asks is known here: the version, the discovery documents, objects and lists, by GET. For each
 lookup helm reads the document of the group version first, to find the name of the resource; a group version that is not

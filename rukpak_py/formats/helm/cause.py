@@ -28,7 +28,7 @@ _FUNCTION: Final = re.compile(r"error calling (?:fail|required): ")
 
 
 def cause_first(said: str) -> str:
-    """What helm said, without `Error: `, with the cause on its first line."""
+    """Put the cause on the first line of helm's error, without `Error: `."""
     if said.startswith(_SCHEMA):
         return _of_values(said.removeprefix(_SCHEMA).strip()) or said
     if raised := _RAISED.match(said):

@@ -179,7 +179,7 @@ class _Loader:
 
 
 def _entries_of_charts(files: Mapping[str, bytes]) -> dict[str, dict[str, bytes]]:
-    """What is below each entry of charts/, those that helm leaves alone left out."""
+    """Files below each entry of charts/, without the entries that helm ignores."""
     entries: dict[str, dict[str, bytes]] = {}
     for path, data in files.items():
         below = path.removeprefix("charts/")

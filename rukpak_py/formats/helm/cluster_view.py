@@ -1,4 +1,4 @@
-"""What templates see of a cluster: the kinds that it serves, its version, and objects that they look up.
+"""The cluster as templates see it: the kinds that it serves, its version, and objects that they look up.
 
 A rendering runs in a worker process that is given no client of the cluster. The kinds come with the request, and are
 those of one moment; objects are asked for, one question after the other, of the operator, which decides what is shown.

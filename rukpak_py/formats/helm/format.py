@@ -35,7 +35,7 @@ class HelmFormat:
         return None if chart_root(tree) else archived(tree)
 
     def render(self, tree: Tree, options: RenderOptions) -> RenderedContent:
-        """What is in crds/, unless `spec.config` skips it, then all other objects, and the hooks."""
+        """Render crds/, unless `spec.config` skips it, then all other objects, and the hooks."""
         release = options.release or Release(name=DEFAULT_RELEASE)
         settings = settings_of(options.config or {}) if release.has_settings else ChartSettings()
         request = HelmRequest(

@@ -1,4 +1,4 @@
-"""What helm's annotations say about an object: whether it is a hook, and which; whether it is kept.
+"""Helm's annotations of an object: whether it is a hook, and which; whether it is kept.
 
 As helm reads them: texts without regard to case and blanks around, several separated by commas. An object with an
 event that helm does not know is skipped by helm itself; tests are never run here.

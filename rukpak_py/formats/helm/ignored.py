@@ -41,7 +41,7 @@ class IgnoreRuleError(ContentError):
 
 
 def loaded_files(tree: Tree, *, is_directory: bool) -> Tree:
-    """Of the chart of some content, as helm has them once it has loaded it. `is_directory`: the content is no archive.
+    """Files of the content's chart as helm has them after loading it. `is_directory`: the content is no archive.
 
     Raises IgnoreRuleError.
     """
@@ -142,7 +142,7 @@ def _parts(pattern: str) -> Iterator[str]:
 
 
 def _class(pattern: str, position: int) -> tuple[str, int]:
-    """What stands behind a bracket, and where it ends. Unlike `*` and `?` it may match a slash."""
+    """Translate a class in brackets, and find its end. Unlike `*` and `?` it may match a slash."""
     is_negated = pattern.startswith("^", position)
     position += is_negated
     ranges: list[str] = []

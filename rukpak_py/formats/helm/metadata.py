@@ -83,7 +83,7 @@ def metadata_of(document: object) -> ChartMetadata:
 
 
 def dependencies_of(document: object) -> tuple[ChartDependency, ...]:
-    """Of Chart.yaml, or of the requirements.yaml of charts of apiVersion v1."""
+    """Dependencies in Chart.yaml, or in the requirements.yaml of charts of apiVersion v1."""
     fields = _mapping(document)
     _check(fields, {"dependencies": [_DEPENDENCY]}, ())
     listed = fields.get("dependencies") or []

@@ -1,4 +1,4 @@
-"""What `helm template --include-crds` prints, cut into the documents that it is made of.
+"""The output of `helm template --include-crds`, cut into its documents.
 
 Helm puts `---` and `# Source: PATH` before everything: first the files of crds/, as they are, then one section for each
 document of a template. No template can forge such a mark: helm cuts what it renders at every line that begins with
@@ -53,5 +53,5 @@ def sections(output: bytes, known: CrdFiles) -> Iterator[Section]:
 
 
 def _length(output: bytes, start: int, files: Sequence[bytes]) -> int:
-    """Of the file that is printed there; 0 when it is none of them."""
+    """Length of the file that is printed there; 0 when it is none of them."""
     return max((len(data) for data in files if output.startswith(data, start)), default=0)

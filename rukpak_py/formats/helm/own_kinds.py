@@ -15,7 +15,7 @@ _CRD = "CustomResourceDefinition"
 
 
 def with_own_kinds(view: ClusterView, chart: Chart, limits: Limits) -> ClusterView:
-    """What the cluster serves already stays as it is."""
+    """Add the kinds that the chart itself defines. Kinds that the cluster serves already stay as they are."""
     served = {(one.group, one.version): one for one in view.served}
     for own in own_kinds(chart, limits):
         there = served.setdefault((own.group, own.version), replace(own, kinds=()))
@@ -32,7 +32,7 @@ def own_kinds(chart: Chart, limits: Limits) -> Iterator[ServedVersion]:
 
 
 def _kinds_of(data: bytes, limits: Limits) -> Iterator[ServedVersion]:
-    """What cannot be read is refused where it is rendered, with its file."""
+    """Kinds of the definitions in a file. A file that cannot be read has none here: rendering refuses it by name."""
     try:
         documents = list(yaml.documents(data, limits=limits))
     except ContentError:

@@ -4,8 +4,8 @@ It may get an API server that only reads, and which is ours (`api_server`). Then
 post-renderer into a pipe of ours, and helm goes on with nothing: with the manifests in hand it would ask for each kind.
 
 Its input is in files of memory that it reads by descriptor, so nothing is written to disk. It sees nothing of our
-environment: no kubeconfig, no service of the cluster, no proxy but one that nobody serves; its home is a directory that
-does not exist, and it cannot write files. See `core.launcher` for what the kernel bounds.
+environment: no kubeconfig, no service of the cluster, no proxy but one that does not answer; its home is a directory
+that does not exist, and it cannot write files. See `core.launcher` for what the kernel bounds.
 """
 
 import os
@@ -94,7 +94,7 @@ def memory_file(name: str, pieces: Iterable[bytes]) -> Iterator[int]:
 
 
 class Pipe:
-    """What a process of ours reads, and one that it starts writes."""
+    """A pipe whose reading end is ours and whose writing end belongs to a started process."""
 
     def __init__(self) -> None:
         source, self.end = os.pipe()
@@ -228,7 +228,7 @@ def _open(stream: IO[bytes] | None) -> IO[bytes]:
 
 
 def _end(process: subprocess.Popen[bytes]) -> int:
-    """The whole group: helm starts nobody, but what is installed as helm may be a script."""
+    """Kill the whole group: helm starts no processes, but the program installed as helm may be a script."""
     with suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
     for stream in (process.stdout, process.stderr):

@@ -7,8 +7,8 @@
   rendering. Render once for each digest, values and capabilities, and keep what came out.
 * What helm prints is read by our rules of YAML and within our limits. Files of crds/, hooks and all other objects are
   kept apart; tests are left out. Objects come in helm's order of installation, hooks in the order in which they run.
-* What helm says when it fails is a ContentError: about the chart, or its values. That it cannot be started, or that
-  somebody else ended it, is an UnavailableError.
+* A failure that helm reports is a ContentError: about the chart, or its values. A helm that cannot be started, or that
+  another process ended, is an UnavailableError.
 """
 
 import re

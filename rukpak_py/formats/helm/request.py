@@ -1,4 +1,4 @@
-"""What a rendering of a chart depends on, beside the chart: the release, its values, and what the cluster can do.
+"""The request for a rendering: what it depends on beside the chart, the release, its values and the cluster's kinds.
 
 Values come as documents in order; a later one wins, mapping by mapping, as with several `--values` of helm. They are
 read by our rules of YAML and merged here, so that one document goes to helm, and never by a file on disk: values hold
@@ -54,12 +54,12 @@ class ValuesDocument:
 
     @property
     def lines(self) -> list[str]:
-        """Of its text, where it is one."""
+        """Lines of the document, where it is a text."""
         text = self.document.decode(errors="replace") if isinstance(self.document, bytes) else self.document
         return text.splitlines() if isinstance(text, str) else []
 
     def _without_values(self, error: ContentError) -> str:
-        """What is wrong with YAML may be quoted from it."""
+        """The error without quotes from a secret document, which errors of YAML may contain."""
         if self.is_secret and isinstance(error, YamlError):
             return f"invalid YAML at line {error.line}, column {error.column}" if error.line else "invalid YAML"
         return str(error)
@@ -87,7 +87,7 @@ class ChartCluster:
 
 
 def values_of_config(config: Mapping[str, Any]) -> tuple[ValuesDocument, ...]:
-    """Of a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object.
+    """Values in a BundleDeployment's `spec.config`: its `values`, a YAML text as upstream wants it, or an object.
 
     Upstream ignores other keys, but reads all of them as strings. What `valuesFrom` refers to is not read here, and
     neither are the settings.

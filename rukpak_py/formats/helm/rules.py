@@ -1,4 +1,4 @@
-"""What a chart must be to be installed, and what about it surprises people who know it from `helm install`.
+"""Rules of charts: what they must be to be installed, and warnings where they behave unlike in `helm install`.
 
 Nothing is rendered: templates are looked at as texts, so a warning about a function is about its name in an action.
 """
@@ -144,7 +144,7 @@ def _refused(reading: ChartReading, rule: str) -> Iterator[Problem]:
 
 
 def _templates(reading: ChartReading) -> Iterator[tuple[str, str]]:
-    """Of the chart and the subcharts that are not packed."""
+    """Templates of the chart and of the subcharts that are not packed."""
     for path in reading.tree:
         if path.startswith("templates/") or (path.startswith("charts/") and "/templates/" in path):
             yield path, reading.tree[path].decode(errors="replace")
@@ -161,7 +161,7 @@ def _called(reading: ChartReading, function: re.Pattern[str]) -> Iterator[tuple[
 
 
 def _actions(text: str) -> Iterator[tuple[int, str]]:
-    """What stands between `{{` and the next `}}`, and where; no comments. Reads the text once, whatever is in it."""
+    """Texts between `{{` and the next `}}`, with positions, without comments. Reads the text once in any case."""
     position = text.find("{{")
     while position >= 0:
         start = position + 2

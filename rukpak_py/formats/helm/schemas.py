@@ -70,7 +70,7 @@ def _reasons(data: bytes) -> Iterator[str]:
 
 
 def _outside(mapping: dict[str, Any]) -> Iterator[str]:
-    """What a schema asks for elsewhere, without what is below it."""
+    """References of a schema to other documents, without those of its parts."""
     for key in (_SCHEMA, *_REFERENCES, *_IDENTITIES):
         reference = mapping.get(key)
         if not isinstance(reference, str) or reference.startswith("#"):

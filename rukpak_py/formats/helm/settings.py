@@ -24,7 +24,7 @@ _SHOWN: Final = 100  # characters of what is wrong
 
 
 class CrdsMode(StrEnum):
-    """What becomes of a chart's `crds/`."""
+    """Treatment of a chart's `crds/`."""
 
     CREATE = "Create"  # helm's way: created where they are missing, and never changed
     CREATE_REPLACE = "CreateReplace"  # applied and corrected like other objects

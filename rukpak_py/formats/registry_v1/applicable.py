@@ -1,4 +1,4 @@
-"""What was rendered of a bundle, as objects that a cluster can be asked for.
+"""Rendered objects of a bundle, refused where a cluster could have no kind for them.
 
 A bundle may ship objects without an apiVersion, and rendering keeps them so: the reference renderer does. No API server
 has such a kind; waiting for it would be in vain, so that is an error of the content, by file.

@@ -49,7 +49,7 @@ DEFECT_KINDS = (UNPARSABLE, NO_OBJECT, WRONG_TYPE, LAYOUT, NO_CSV, SEVERAL_CSVS,
 
 
 class Defects:
-    """What reading has found so far."""
+    """Defects that reading has found so far."""
 
     def __init__(self, tree: Tree, limits: Limits) -> None:
         self._locator = Locator(tree, limits)

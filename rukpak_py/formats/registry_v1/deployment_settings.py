@@ -47,7 +47,7 @@ class DeploymentSettings:
 
 
 def _deployment_config(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """What is in it is checked when it is applied."""
+    """The deployment configuration; its fields are checked when it is applied."""
     value = given.get(DEPLOYMENT_CONFIG)
     if value is not None and not isinstance(value, dict):
         raise ContentError(f"spec.config.{DEPLOYMENT_CONFIG} must be an object, got {json_type(value)}")

@@ -1,4 +1,4 @@
-"""What Kubernetes says about names: each check gives its reasons, in Go's words and order; none means valid.
+"""Kubernetes' checks of names: each returns its reasons, in Go's words and order; none means valid.
 
 Lengths are of the UTF-8 bytes, as Go counts them, whatever the message calls them.
 """

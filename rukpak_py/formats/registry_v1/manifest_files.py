@@ -157,7 +157,7 @@ def _version(item: dict[str, Any]) -> bool:
 
 
 def _why_without_kind(manifest: dict[str, Any]) -> tuple[str, str]:
-    """What is wrong, and what to do."""
+    """The defect of a manifest without a kind, and advice."""
     kind = manifest.get("kind")
     if isinstance(kind, str) and kind:
         problem = f"apiVersion {manifest.get('apiVersion')!r} is neither `version` nor `group/version`"

@@ -51,7 +51,7 @@ def read(tree: Tree, *, parity: bool = False, limits: Limits = DEFAULT_LIMITS) -
 
 @dataclass(kw_only=True)
 class _Parts:
-    """What the manifests are, by their kind alone, as it grows."""
+    """Manifests sorted by their kind alone; grows while they are read."""
 
     tree: Tree
     parity: bool

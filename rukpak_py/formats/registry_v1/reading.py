@@ -1,4 +1,4 @@
-"""What reading a bundle gave: the bundle, when there is one, and every defect that was met on the way."""
+"""The result of reading a bundle: the bundle, when there is one, and every defect that was met on the way."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -60,7 +60,7 @@ def add_wrong_type(defects: Defects, document: Document, defect: TypeDefect) -> 
 
 
 def wrong_type(defects: Defects, place: Place, defect: TypeDefect) -> Problem:
-    """What is wrong at the place, and how to write it."""
+    """The problem of a value at its place, and how to write the value."""
     where, value = path_text(defect.path) or "the document", defect.got
     spelled = ""
     if isinstance(value, bool | int | float):  # as the file spells it: 1.30 for 1.3

@@ -23,7 +23,7 @@ _ANNOTATIONS = "annotations"
 
 
 def decode_metadata(document: Any) -> tuple[BundleMetadata, list[TypeDefect]]:
-    """What the annotations file says, and every value of a wrong type."""
+    """Metadata from the annotations file, and every value of a wrong type."""
     defects: list[TypeDefect] = []
     found: dict[str, str] = {}
     if isinstance(document, dict):

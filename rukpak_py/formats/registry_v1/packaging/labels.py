@@ -1,4 +1,4 @@
-"""What describes a bundle twice: metadata/annotations.yaml, and the labels of its image, here as a Dockerfile.
+"""The two descriptions of a bundle: metadata/annotations.yaml, and the labels of its image, here as a Dockerfile.
 
 The bytes are those of `opm alpha bundle generate`: annotations sorted by key, labels in an order of their own, an empty
 line behind the labels only when the last of them is the default channel. Nothing is quoted in a Dockerfile, so texts
@@ -29,7 +29,7 @@ class Labels:
             check_line(getattr(self, what), what.replace("_", " "))
 
     def values(self) -> dict[str, str]:
-        """By key, in the order of a Dockerfile."""
+        """Values by key, in the order of a Dockerfile."""
         found = {
             "mediatype.v1": self.media_type,
             "manifests.v1": _MANIFESTS,
@@ -63,7 +63,7 @@ def check_line(value: str, what: str) -> None:
 
 
 def differences(found: Mapping[str, str], labels: Labels) -> str:
-    """What speaks against keeping these annotations, in upstream's words; empty when nothing does."""
+    """Reasons against keeping these annotations, in upstream's words; empty when there are none."""
     said = list(_differences(found, labels))
     return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
 

@@ -134,7 +134,7 @@ def _field(value: Any, name: str) -> Any:
 
 
 def _before(csv: Mapping[str, Any]) -> list[str]:
-    """What it comes after: what it replaces and skips."""
+    """Names of the versions before this one: those that it replaces and skips."""
     return [text(csv, "spec", "replaces"), *texts(csv, "spec", "skips")] if at(csv, "spec") else []
 
 

@@ -1,4 +1,4 @@
-"""Who makes the certificates of webhooks, as values: what each marks for injection, and the objects that it needs.
+"""Makers of webhook certificates, as values: what each marks for injection, and the objects that it needs.
 
 No key is ever rendered. With our own signer the generated Service names the Secret that the operator will fill, and
 webhook configurations and converted definitions name the Secret whose CA it will inject.
@@ -82,7 +82,7 @@ PROVIDERS: Mapping[Certificates, Provider | None] = {
 
 
 def certificate_objects(deployments: Sequence[str], namespace: str, provider: Provider | None) -> list[Json]:
-    """By the certificate's name: upstream's order is random."""
+    """Objects in the order of the certificates' names: upstream's order is random."""
     if provider is None:
         return []
     servings = sorted((Serving.of(name, namespace) for name in deployments), key=lambda serving: serving.secret)

@@ -1,4 +1,4 @@
-"""What a user may configure: `watchNamespace`, where the bundle's install modes leave a choice, and `deploymentConfig`.
+"""The user's configuration: `watchNamespace`, where the bundle's install modes leave a choice, and `deploymentConfig`.
 
 The texts are those of upstream's schema. It reports an optional watchNamespace once for each type that it may have;
 that noise is kept for parity only, as is the name of upstream's resource.

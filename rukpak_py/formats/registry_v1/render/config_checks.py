@@ -1,4 +1,4 @@
-"""What people and programs get wrong in a deployment configuration, beside what the renderer refuses by itself.
+"""Checks of a deployment configuration for mistakes that the renderer does not refuse by itself.
 
 People mistype the name of a field: in a cluster the server decides about it, which may know more fields than we do;
 here it is refused, with the name that was probably meant. Programs hand over values that are no JSON.

@@ -1,4 +1,4 @@
-"""What a user adds to the operator's Deployments, as the last step and in a fixed order.
+"""The user's additions to the operator's Deployments, applied as the last step and in a fixed order.
 
 "Containers" are the regular ones. The Deployment that is given is never changed; what is not configured is shared.
 """

@@ -28,7 +28,7 @@ def deployments(installation: RenderTarget) -> Iterator[Json]:
 
 
 def _deployment(installation: RenderTarget, entry: DeploymentEntry) -> Json:
-    """What later steps change is new here: the metadata, the spec, its template and the pod's spec."""
+    """Build a Deployment whose metadata, spec, template and pod spec are new objects: later steps change them."""
     head = installation.object("apps/v1", "Deployment", entry.name)
     if entry.label:
         head["metadata"]["labels"] = dict(entry.label)

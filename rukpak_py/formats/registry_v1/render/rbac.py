@@ -1,4 +1,4 @@
-"""Who the operator is and what it may do: service accounts, and the permissions of the CSV as roles and their bindings.
+"""The operator's service accounts, and the permissions of the CSV as roles and their bindings.
 
 Accounts are those that permissions name, and (parity aside) those that only deployments name; `default` is every
 namespace's own. An operator that watches everything has its namespaced permissions in the whole cluster: they are
@@ -23,7 +23,7 @@ _VERSION = f"{_GROUP}/v1"
 
 
 def service_accounts(installation: RenderTarget) -> Iterator[Json]:
-    """By name: upstream's order is random."""
+    """Service accounts in the order of their names: upstream's order is random."""
     bundle = installation.bundle
     names = set(_of_permissions(bundle))
     if not bundle.parity:

@@ -1,4 +1,4 @@
-"""What the bundle ships: its objects as they are, those of namespaced kinds where the operator lives.
+"""The objects that a bundle ships, as they are; those of namespaced kinds go where the operator lives.
 
 CRDs, too, except where a webhook of the CSV converts between their versions.
 """

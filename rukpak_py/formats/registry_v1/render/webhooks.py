@@ -37,7 +37,7 @@ def service_reference(installation: RenderTarget, webhook: Webhook, path: str | 
 
 
 def injection(installation: RenderTarget, webhook: Webhook) -> dict[str, str]:
-    """The annotations by which whoever makes the certificate finds what calls by its CA."""
+    """The annotations by which the certificate's maker finds the callers that need its CA."""
     if installation.certificates is None:
         return {}
     serving = Serving.of(webhook.deployment_name, installation.namespace)

@@ -83,7 +83,7 @@ def _suffix(text: str) -> tuple[_Form, int]:
 
 
 def _exponent(text: str) -> int:
-    """Of 64 bits, else refused; Go keeps the lower 32 of them."""
+    """Parse an exponent, which must fit 64 bits; Go keeps the lower 32 of them."""
     sign, digits = text[: -len(text.lstrip("+-"))], text.lstrip("+-").lstrip("0")
     number = int(sign + (digits or "0")) if len(digits) <= 19 else 1 << 64
     if not -(1 << 63) <= number < 1 << 63:

@@ -2,8 +2,8 @@
 
 go_types.json is generated from the Go packages (tools/go_types); its texts are type expressions: `*int32`,
 `[]Container`, `map[string]Quantity`, or the name of another entry. `shape` reads such an expression. Fields of embedded
-structs stand in the struct that embeds them. `kind` finds the type of an object of the API server's own kinds; those
-that nobody ships are not there.
+structs stand in the struct that embeds them. `kind` finds the type of an object of the API server's own kinds; kinds
+that bundles do not ship are not there.
 """
 
 from dataclasses import dataclass
@@ -84,14 +84,14 @@ def shape(expression: str) -> Shape:
 
 
 def kind(api_version: str, name: str) -> Shape | None:
-    """Of a kind that the API server serves by itself."""
+    """Shape of a kind that the API server serves by itself."""
     entry = f"{api_version}/{name}"
     return shape(entry) if entry in _table() else None
 
 
 @cache
 def fields(name: str) -> tuple[Field, ...]:
-    """Of a struct, embedded ones unfolded."""
+    """Fields of a struct, with those of embedded structs."""
     found: list[Field] = []
     definition = _table()[name][1]
     assert isinstance(definition, list)  # noqa: S101 - only structs have fields

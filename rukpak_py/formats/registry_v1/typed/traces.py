@@ -17,7 +17,7 @@ MOST = 1000
 
 
 class Absent:
-    """What a value that could not be decoded is replaced by."""
+    """Placeholder for a value that could not be decoded."""
 
 
 ABSENT: Final = Absent()
@@ -49,7 +49,7 @@ class Trace:
 
 
 def _is_open(at: At) -> bool:
-    """Of a ClusterServiceVersion only pods stay as they were written; what else it makes objects of is closed."""
+    """Whether unknown fields stay. In a ClusterServiceVersion only pods keep them; its other types are closed."""
     for part, struct in _cells(at):
         if struct == "PodTemplateSpec":
             return part == "spec"
