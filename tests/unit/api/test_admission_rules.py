@@ -1,4 +1,4 @@
-"""What the admission rules refuse, in which order and with which words."""
+"""Refusals of the admission rules, with their order and their words."""
 
 import re
 from typing import Any

@@ -96,7 +96,7 @@ def test_reconciling_and_stalled_stand_only_while_true(
         (Summary.NOT_SERVED, "Unknown"),
     ],
 )
-def test_what_is_suspended_keeps_its_last_verdict(former: Summary | None, ready: str) -> None:
+def test_suspended_deployment_keeps_its_last_verdict(former: Summary | None, ready: str) -> None:
     before = summarised(former) if former else ()
     assert {one.type: one.status for one in summarised(Summary.SUSPENDED, before)} == {"Ready": ready}
 

@@ -257,11 +257,13 @@ CLUSTER_SCOPED = Override(kind="Namespace", name="a", prune=True)
         ([CLUSTER_SCOPED], ("", "Namespace", "", "a"), CLUSTER_SCOPED),
     ],
 )
-def test_whose_override_it_is(overrides: list[Override], key: tuple[str, str, str, str], expected: Override) -> None:
+def test_most_specific_override_of_an_object_is_used(
+    overrides: list[Override], key: tuple[str, str, str, str], expected: Override
+) -> None:
     assert override_of(overrides, ObjectKey(*key), install_namespace="home") == expected
 
 
-def test_what_allows_an_upgrade_of_a_chart_is_no_option_of_it() -> None:
+def test_list_of_accepted_secrets_is_no_option_of_a_chart() -> None:
     """Else each list would be an upgrade of what is installed by itself."""
     accepted = {"acceptNewSecrets": ["a/b"]}
     for config in ({}, {"values": "a: 1"}):

@@ -1,4 +1,4 @@
-"""What is installed, read from a status of this release or of one before it."""
+"""The installed content, read from a status of this release or of one before it."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ def test_nothing_is_installed() -> None:
     assert installed_of(status()) is None
 
 
-def test_what_the_original_operator_installed_has_no_entry() -> None:
+def test_content_of_the_original_operator_has_no_entry() -> None:
     found = installed()
     assert (found.bundle, found.entry, found.template) == ("b", None, None)
     assert found.is_of_original_operator
@@ -39,7 +39,7 @@ def test_fields_of_the_status_stand_beside_the_newest_entry() -> None:
     assert not found.is_of_original_operator
 
 
-def test_what_replaced_content_of_the_original_operator_was_taken_over() -> None:
+def test_successor_of_content_of_the_original_operator_was_taken_over() -> None:
     assert installed({}, {"takenOver": True}).was_taken_over
     assert not installed({}, {}).was_taken_over
 

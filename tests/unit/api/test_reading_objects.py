@@ -36,7 +36,7 @@ def test_optional_fields_have_their_documented_defaults() -> None:
     assert deployment.status.observed_generation == -1
 
 
-def test_what_equals_its_default_is_not_written() -> None:
+def test_fields_that_equal_their_default_are_not_written() -> None:
     deployment = read_bundle_deployment({"spec": {"provisionerClassName": "p", "template": {"spec": UPLOAD}}})
     assert to_json(deployment) == {"spec": {"provisionerClassName": "p", "template": {"spec": UPLOAD}}}
 
@@ -44,7 +44,7 @@ def test_what_equals_its_default_is_not_written() -> None:
 @pytest.mark.parametrize(
     "body", [b"", b"{", b"[]", b'{"spec":{}}', b'{"spec":{"source":1}}', b"\xff" * 9, b"[" * 10**6]
 )
-def test_what_does_not_fit_is_a_content_error(body: bytes) -> None:
+def test_unreadable_bundle_is_a_content_error(body: bytes) -> None:
     with pytest.raises(ContentError, match="Bundle cannot be read"):
         read_bundle(body)
 

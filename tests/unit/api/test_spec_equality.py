@@ -41,7 +41,7 @@ def test_absent_and_empty_are_equal(other: dict[str, Any]) -> None:
         {"type": "image", "git": GIT},
     ],
 )
-def test_what_means_something_else_is_not_equal(other: dict[str, Any]) -> None:
+def test_specs_with_another_meaning_are_not_equal(other: dict[str, Any]) -> None:
     one = spec({"type": "git", "git": GIT})
     assert not specs_equal(one, spec(other))
     assert spec_digest(one) != spec_digest(spec(other))

@@ -126,7 +126,7 @@ class TestValidate:
     def test_every_rule_describes_itself(self) -> None:
         assert all(one.title and one.hint for one in validation.described_rules().values())
 
-    def test_what_cannot_be_read_is_told_beside_the_others(self, rukpakctl: CommandLine) -> None:
+    def test_unreadable_bundle_is_reported_beside_the_others(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "validate", "absent", V1)
         assert ran.status == 3
         assert "absent: cannot be read\n  there is no such file or directory" in ran.out
@@ -176,7 +176,7 @@ class TestRender:
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         assert container["env"][-1] == {"name": "LANGUAGE", "value": "en"}
 
-    def test_what_is_left_out_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+    def test_field_left_out_of_a_rendering_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         ran = rukpakctl("bundle", "render", misspelt_bundle(tmp_path))
         assert ran.status == 0
         place = "manifests/greeter.clusterserviceversion.yaml:14:3"
@@ -226,7 +226,7 @@ class TestDiff:
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
 
-    def test_what_renderings_leave_out_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+    def test_fields_left_out_of_compared_renderings_are_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         bundle = misspelt_bundle(tmp_path)
         ran = rukpakctl("bundle", "diff", V1, bundle)
         place = f"{bundle}: manifests/greeter.clusterserviceversion.yaml:14:3"

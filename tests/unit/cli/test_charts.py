@@ -51,7 +51,7 @@ class TestRender:
         assert "index.html: second" in ran.out
         assert "replicas: 5" in ran.out
 
-    def test_what_templates_see_of_the_cluster(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+    def test_templates_see_the_cluster_of_the_options(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         seen = (
             '(list .Capabilities.KubeVersion.Version (.Capabilities.APIVersions.Has "shop.io/v1") .Release.Namespace)'
         )

@@ -51,7 +51,7 @@ def test_a_role_with_other_rules_is_another_role() -> None:
     assert (change.gained, change.lost) == ({Permission("", "list", "", "pods")}, set())
 
 
-def test_what_a_wildcard_covered_is_not_gained() -> None:
+def test_verb_that_a_wildcard_covered_is_not_gained() -> None:
     old = [role("r", rule("*", "pods")), binding("b", "r")]
     new = [role("r", rule("get list", "pods")), binding("b", "r")]
     (change,) = compare(old, new).permissions

@@ -1,4 +1,4 @@
-"""What completes a command line: asked by shells with click's scripts, and by kubectl with a program of its own."""
+"""Completion of a command line: for shells by click's scripts, for kubectl by a program of its own."""
 
 import os
 import subprocess
@@ -34,7 +34,7 @@ def test_scripts_name_the_program(rukpakctl: CommandLine, shell: str) -> None:
 def test_as_plugin_it_says_who_completes_it(rukpakctl: CommandLine, shell: str) -> None:
     ran = rukpakctl("completion", shell, called="/usr/bin/kubectl-rukpak")
     assert f"kubectl completion {shell}" in ran.out
-    assert all(line.startswith("#") for line in ran.out.splitlines())  # whoever loads it as a script comes to no harm
+    assert all(line.startswith("#") for line in ran.out.splitlines())  # harmless when it is loaded as a script
 
 
 def test_commands() -> None:

@@ -48,7 +48,7 @@ def found(old: Any, new: Any) -> list[tuple[str, str]]:
         ({"l": [True, 0]}, {"l": [1, 0]}, [("changed", "l[0]")]),  # equal to Python
     ],
 )
-def test_what_differs(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
+def test_differences_of_two_values(old: Any, new: Any, expected: list[tuple[str, str]]) -> None:
     assert found(old, new) == expected
 
 

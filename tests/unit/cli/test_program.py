@@ -73,7 +73,7 @@ def test_wrong_usage_is_told_with_2(rukpakctl: CommandLine, arguments: list[str]
 
 
 @pytest.mark.parametrize("command", ["render", "inspect", "permissions"])
-def test_what_cannot_be_read_is_told_with_3(rukpakctl: CommandLine, command: str, tmp_path: Path) -> None:
+def test_absent_bundle_exits_with_3(rukpakctl: CommandLine, command: str, tmp_path: Path) -> None:
     ran = rukpakctl("bundle", command, tmp_path / "absent")
     assert (ran.status, ran.out) == (3, "")
     assert ran.err == f"Error: {tmp_path}/absent: there is no such file or directory\n"
@@ -152,7 +152,7 @@ def test_starting_imports_nothing_that_is_heavy() -> None:
 
 
 @pytest.mark.parametrize("name", ["rukpakctl", "kubectl-rukpak"])
-def test_it_is_installed(name: str) -> None:
+def test_program_is_installed(name: str) -> None:
     done = subprocess.run([program(name), "version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rukpakctl ")
     assert sys.version.split()[0] in done.stdout

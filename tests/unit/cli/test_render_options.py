@@ -34,7 +34,7 @@ def test_so_is_parity(rukpakctl: CommandLine, arguments: list[str | Path], name:
     assert ran.err.endswith(f"Error: --parity is for bundles of format registry+v1, not {name}.\n")
 
 
-def test_what_is_detected_as_plain_may_be_a_broken_bundle_of_olm(rukpakctl: CommandLine) -> None:
+def test_parity_reads_content_detected_as_plain_as_a_broken_bundle_of_olm(rukpakctl: CommandLine) -> None:
     ran = rukpakctl("bundle", "render", NOTES, "--parity")
     assert ran.status == 3
     assert "RV1-904  the file is missing" in ran.err

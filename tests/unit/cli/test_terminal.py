@@ -52,7 +52,7 @@ def test_tables_keep_their_columns() -> None:
     ]
 
 
-def test_what_does_not_fit_into_its_column_stands_below() -> None:
+def test_cell_wider_than_its_column_stands_below() -> None:
     rows = [("a" * 60, "x"), ("b", "one two three four five six seven eight nine"), ("c", "d" * 40)]
     assert table(rows, width=100, indent=2, most=72) == [
         f"  {'a' * 60}  x",

@@ -1,4 +1,4 @@
-"""What YAML and JSON of others cost is in proportion to their size, whatever they hold."""
+"""The cost of YAML and JSON is in proportion to their size, whatever they hold."""
 
 import sys
 from collections.abc import Callable

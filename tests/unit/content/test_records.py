@@ -56,7 +56,7 @@ def test_the_format_on_disk(store: RecordStore, tmp_path: Path) -> None:
     assert (tmp_path / "records").stat().st_mode & 0o777 == 0o700
 
 
-def test_what_is_kept_comes_back(store: RecordStore, tmp_path: Path) -> None:
+def test_kept_records_survive_a_restart(store: RecordStore, tmp_path: Path) -> None:
     assert store.bundles() == {}
     assert store.image(REF, IMAGE.provisioner_class) is None
     store.keep_bundle(BUNDLE)
@@ -70,7 +70,7 @@ def test_what_is_kept_comes_back(store: RecordStore, tmp_path: Path) -> None:
     assert again.image(REF.replace("quay.io", "evil.io"), IMAGE.provisioner_class) is None
 
 
-def test_proofs_are_added_and_prove_for_nobody_else(store: RecordStore) -> None:
+def test_proofs_are_added_and_prove_for_no_other_bundle(store: RecordStore) -> None:
     store.keep_image(IMAGE)
     store.keep_image(ImageRecord(image=REF, provisioner_class=IMAGE.provisioner_class, digest=DIGEST, bundles=("b3",)))
     found = store.image(REF, IMAGE.provisioner_class)
@@ -141,7 +141,9 @@ def test_a_sweep_leaves_what_is_not_ours(store: RecordStore, tmp_path: Path) -> 
     assert files(tmp_path) == ["notes.txt"]
 
 
-def test_what_a_crash_left_is_removed(store: RecordStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_temporary_files_of_a_crash_are_removed(
+    store: RecordStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     class Killed(BaseException):
         pass
 

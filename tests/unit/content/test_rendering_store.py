@@ -1,4 +1,4 @@
-"""Renderings on disk: nobody else can read them, what is damaged is lost, and only what is kept stays."""
+"""Renderings on disk: only their owner can read them, damaged ones are lost, and only kept ones stay."""
 
 import os
 import stat
@@ -27,7 +27,7 @@ def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 
 
-def test_what_is_put_comes_back(store: RenderingStore) -> None:
+def test_stored_rendering_comes_back(store: RenderingStore) -> None:
     assert store.get(KEY) is None
     store.put(KEY, PIECES)
     assert store.get(KEY) == b"password\nhunter2\n"
@@ -49,14 +49,14 @@ def test_only_the_operator_reads_them(store: RenderingStore, folder: Path) -> No
 
 
 @pytest.mark.parametrize("damaged", [b"", b"short", b"0" * 64 + b"password\nhunter2\n"])
-def test_what_is_damaged_is_lost(store: RenderingStore, folder: Path, damaged: bytes) -> None:
+def test_damaged_rendering_is_lost(store: RenderingStore, folder: Path, damaged: bytes) -> None:
     store.put(KEY, PIECES)
     (folder / KEY).write_bytes(damaged)
     assert store.get(KEY) is None
     assert not (folder / KEY).exists()
 
 
-def test_what_is_larger_than_a_rendering_may_be_is_lost(store: RenderingStore) -> None:
+def test_rendering_beyond_the_limit_is_lost(store: RenderingStore) -> None:
     store.put(KEY, [b"x" * 100])
     assert store.get(KEY) == b"x" * 100
     store.put(KEY, [b"x" * 101])

@@ -44,7 +44,7 @@ def entries(store: Store) -> set[str]:
     return found - sums
 
 
-def test_what_is_put_comes_back(store: Store) -> None:
+def test_stored_content_comes_back(store: Store) -> None:
     digest = store.put(TREE)
     assert digest == TREE.digest
     assert store.has(digest)
@@ -52,7 +52,7 @@ def test_what_is_put_comes_back(store: Store) -> None:
     assert Store(store.directory).get(digest) == TREE
 
 
-def test_what_was_never_put_is_not_there(store: Store) -> None:
+def test_content_that_was_never_stored_is_absent(store: Store) -> None:
     assert not store.has(NOWHERE)
     assert store.get(NOWHERE) is None
 
@@ -207,7 +207,7 @@ def test_in_flight_nests(store: Store) -> None:
     assert store.sweep(set(), set()) == [digest]
 
 
-def test_what_a_crash_left_is_removed_on_open(store: Store) -> None:
+def test_temporary_files_of_a_crash_are_removed_on_open(store: Store) -> None:
     store.link("b", store.put(TREE))
     (store.directory / "content" / ".tmp-0123456789abcdef").write_bytes(b"half an archive")
     (store.directory / ".tmp-456789abcdef0123").symlink_to("content/nothing")

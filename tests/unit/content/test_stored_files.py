@@ -145,7 +145,7 @@ def test_a_file_that_was_changed_just_now_is_not_remembered(store: Store, monkey
     assert read(store) is None
 
 
-def test_what_is_remembered_is_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_remembered_checksums_are_bounded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checksums, "_MOST_REMEMBERED", 3)
     monkeypatch.setattr(checksums, "_TICK_NS", -1)
     checks, store = Checksums(), Store(tmp_path)
@@ -229,7 +229,7 @@ def test_a_converted_form_without_a_checksum_that_is_cut_off_is_lost_with_its_co
     assert not store.has(TREE.digest)
 
 
-def test_what_was_linked_to_the_name_of_a_bundle(store: Store) -> None:
+def test_link_of_a_bundle_is_recognised_by_its_digest_in_every_form(store: Store) -> None:
     assert not store.is_linked("b", TREE.digest)
     assert not store.is_linked("b", "../anything")
     for form in StoredForm:

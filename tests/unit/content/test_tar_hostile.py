@@ -125,7 +125,7 @@ def test_c1_a_gzip_bomb_stops_at_the_ratio() -> None:
         read_archive([bomb])
 
 
-def test_what_inflates_beyond_the_content_stops() -> None:
+def test_archive_that_inflates_beyond_the_limit_is_refused() -> None:
     limits = Limits(content_bytes=MIB, inflation_ratio=10**6)
     with pytest.raises(ContentError, match="RUKPAK_LIMIT_CONTENT_BYTES"):
         read_archive([gzip.compress(archive(info("a"), content=bytes(2 * MIB)))], limits=limits)

@@ -51,7 +51,7 @@ def test_aliases_are_seen(text: str, encoding: str) -> None:
         '{"a": "x & y"}',
     ],
 )
-def test_what_is_common_in_manifests_is_not_taken_for_aliases(text: str) -> None:
+def test_texts_common_in_manifests_are_not_taken_for_aliases(text: str) -> None:
     assert not may_have_aliases(text.encode())
 
 
@@ -97,7 +97,7 @@ def has_aliases(data: bytes) -> bool:
         "a: &a x\nb: [*a, *a, *a]\na2: &a {TEXT}\nc: [*a, *a, *a, *a, *a]",
     ],
 )
-def test_what_aliases_become_is_bounded_in_bytes(text: str) -> None:
+def test_bytes_of_expanded_aliases_are_bounded(text: str) -> None:
     """Four copies fit, the fifth is refused."""
     with pytest.raises(ContentError, match=EXPANDED):
         yaml.load_all(text.replace("{TEXT}", "x" * 225).encode(), limits=LIMITS)

@@ -1,4 +1,4 @@
-"""What is written reads back as the same values, everywhere; and it looks as people know it from kubectl."""
+"""Written YAML reads back as the same values, everywhere, and looks like that of kubectl."""
 
 import json
 from typing import Any
@@ -110,7 +110,7 @@ def typed(value: Any) -> str:
     return json.dumps(value)
 
 
-def test_it_looks_like_kubectl() -> None:
+def test_output_looks_like_that_of_kubectl() -> None:
     assert dumped(*OBJECTS) == STREAM
 
 
@@ -148,6 +148,6 @@ def test_halves_of_pairs_are_replaced() -> None:
 
 
 @pytest.mark.parametrize("value", [float("nan"), float("inf"), object(), b"a"])
-def test_what_is_no_json_is_refused(value: Any) -> None:
+def test_value_without_a_place_in_json_is_refused(value: Any) -> None:
     with pytest.raises((ValueError, TypeError), match="has no place in JSON"):
         dumped({"a": value})

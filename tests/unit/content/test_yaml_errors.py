@@ -1,4 +1,4 @@
-"""What errors say: line and column of the file, and what is wrong there."""
+"""Errors of YAML and JSON: line and column of the file, and the defect there."""
 
 import json
 import pickle
@@ -116,7 +116,7 @@ TOKENS = st.sampled_from(
 
 @given(st.lists(TOKENS, max_size=12).map("".join))
 @example("[" * 100_000)
-def test_what_python_refuses_has_a_defect(text: str) -> None:
+def test_json_that_python_refuses_has_a_defect(text: str) -> None:
     text = f"[{text}"  # of a number alone, Python takes what it can
     try:
         _, end = json.JSONDecoder().raw_decode(text)

@@ -64,7 +64,7 @@ def test_values_and_keys(document: int, path: Path, value: tuple[int, int], key:
 
 @pytest.mark.parametrize(("path", "ancestor"), ANCESTORS)
 @pytest.mark.parametrize("on_key", [False, True])
-def test_what_is_not_there_is_sought_in_its_ancestors(path: Path, ancestor: Path, *, on_key: bool) -> None:
+def test_absent_field_has_the_position_of_its_ancestor(path: Path, ancestor: Path, *, on_key: bool) -> None:
     positions = Positions(STREAM)
     assert positions.of(1, path, on_key=on_key) == positions.of(1, ancestor, on_key=on_key)
 

@@ -155,12 +155,12 @@ def test_tags_that_do_not_fit_are_refused_with_their_place(text: str) -> None:
 
 
 @pytest.mark.parametrize("text", [".inf", "-.Inf", ".NAN", "!!float .inf"])
-def test_what_json_cannot_say_is_refused(text: str) -> None:
+def test_value_without_a_place_in_json_is_refused(text: str) -> None:
     with pytest.raises(ContentError, match="yaml: line 1, column 4: unsupported value"):
         yaml.load(f"a: {text}\n".encode())
 
 
-def test_what_json_cannot_say_may_be_overwritten() -> None:
+def test_value_without_a_place_in_json_may_be_overwritten() -> None:
     assert yaml.load(b"a: .inf\na: 1\nb: {null: 1}\nb: 2\n") == {"a": 1, "b": 2}
 
 

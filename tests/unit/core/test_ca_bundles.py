@@ -71,7 +71,7 @@ def test_webhooks_of_others_are_neither_patched_nor_judged() -> None:
 
 
 @pytest.mark.parametrize("unreadable", ["", "%%%", "bm8gY2VydGlmaWNhdGU=", None])
-def test_what_cannot_be_read_trusts_nobody_and_is_replaced(unreadable: str | None) -> None:
+def test_unreadable_ca_bundle_trusts_no_certificate_and_is_replaced(unreadable: str | None) -> None:
     manifest = configuration(a=unreadable)
     assert not trusts(manifest, CERTIFICATE)
     assert ca_bundle_patch(manifest, CA.certificate)[-1]["value"] == ENCODED
@@ -86,7 +86,7 @@ def test_what_cannot_be_read_trusts_nobody_and_is_replaced(unreadable: str | Non
         {"kind": "APIService", "spec": {}},
     ],
 )
-def test_what_is_no_caller_calls_nothing(manifest: dict[str, Any]) -> None:
+def test_other_objects_have_no_callers(manifest: dict[str, Any]) -> None:
     assert not list(callers(manifest))
 
 

@@ -68,7 +68,7 @@ def test_junk_is_never_good(ca: KeyPair, junk: bytes) -> None:
     assert x509.trust_bundle(ca.certificate, junk, NOW) == ca.certificate
 
 
-def test_a_key_of_somebody_else_makes_no_pair(ca: KeyPair, serving: KeyPair) -> None:
+def test_key_of_another_certificate_makes_no_pair(ca: KeyPair, serving: KeyPair) -> None:
     assert x509.is_pair(ca)
     assert not x509.is_pair(KeyPair(certificate=ca.certificate, key=serving.key))
 
@@ -93,8 +93,8 @@ def test_trust_keeps_the_former_authority_until_it_expires(ca: KeyPair) -> None:
     assert x509.trust_bundle(newer.certificate, both, NOW + timedelta(days=366)) == newer.certificate
 
 
-def test_a_certificate_with_a_curve_that_nobody_knows_is_never_good(ca: KeyPair, serving: KeyPair) -> None:
-    """Whoever may write a Secret may write this."""
+def test_certificate_with_an_unknown_curve_is_never_good(ca: KeyPair, serving: KeyPair) -> None:
+    """Everyone who may write a Secret may write this."""
     der = ssl.PEM_cert_to_DER_cert(serving.certificate.decode())
     p256 = bytes.fromhex("06082a8648ce3d030107")
     assert p256 in der

@@ -1,4 +1,4 @@
-"""What is there decides which step comes next: a table for our own webhook and for those of bundles alike."""
+"""The next step by what exists: a table for our own webhook and for those of bundles alike."""
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta

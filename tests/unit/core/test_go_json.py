@@ -89,7 +89,7 @@ def test_floats(number: float, written: str) -> None:
 
 
 @pytest.mark.parametrize("number", [float("inf"), float("nan")])
-def test_what_json_cannot_say_is_refused(number: float) -> None:
+def test_infinity_and_nan_are_refused(number: float) -> None:
     with pytest.raises(ValueError, match="no infinity and no NaN"):
         encode(number)
 

@@ -39,7 +39,7 @@ from rukpak_py.core import json_text
         ("[" * 10_001, 10_000, "nested too deeply"),
     ],
 )
-def test_what_is_no_json_is_told_with_its_place(text: str, position: int, problem: str) -> None:
+def test_broken_json_is_refused_with_its_position(text: str, position: int, problem: str) -> None:
     with pytest.raises(json_text.JsonSyntaxError) as refused:
         json_text.check(text)
     assert (str(refused.value), refused.value.position) == (problem, position)
@@ -87,7 +87,7 @@ def test_all_json_is_accepted_and_means_the_same_when_compact(value: Any, indent
 
 
 @given(st.text(alphabet='{}[],:"\\ \n0123456789-+.eEtrufalsnx', max_size=12))
-def test_what_is_accepted_is_what_python_accepts(text: str) -> None:
+def test_texts_that_python_accepts_are_accepted_and_no_others(text: str) -> None:
     try:
         json.loads(text)
     except ValueError:

@@ -38,7 +38,7 @@ def test_an_environment_that_says_nothing_leaves_the_defaults() -> None:
 
 
 @pytest.mark.parametrize("text", ["0", "-1", "64Mi", "1.5", " 1", "1\n", "9" * 5000, "٣"])
-def test_what_is_no_limit_is_told_with_its_variable(text: str) -> None:
+def test_invalid_limit_is_refused_with_its_variable(text: str) -> None:
     with pytest.raises(RukPakError, match=r"RUKPAK_LIMIT_FILE_BYTES: .* is not a positive number"):
         Limits.from_environment({variable_of("file_bytes"): text})
 

@@ -138,7 +138,7 @@ def test_warnings_that_clients_cause_are_a_few_a_minute(caplog: pytest.LogCaptur
     assert caplog.messages == ["990 more such warnings were left out", "refused again"]
 
 
-def test_what_is_told_again_and_again_is_one_line_until_it_is_told_otherwise(caplog: pytest.LogCaptureFixture) -> None:
+def test_repeated_message_is_one_line_until_another_one_replaces_it(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     log = logs.OnceLog(logging.getLogger("test"))
     for subject, text in (("a", "no"), ("a", "no"), ("b", "no"), ("a", "never"), ("a", "no"), ("b", "no")):
@@ -150,7 +150,7 @@ def test_what_is_told_again_and_again_is_one_line_until_it_is_told_otherwise(cap
     assert caplog.messages == ["no"]
 
 
-def test_it_remembers_a_bounded_number_of_subjects(caplog: pytest.LogCaptureFixture) -> None:
+def test_log_remembers_a_bounded_number_of_subjects(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     log = logs.OnceLog(logging.getLogger("test"))
     for subject in range(logs.REMEMBERED_SUBJECTS + 1):

@@ -98,7 +98,7 @@ def test_a_cut_of_the_concise_message_shows_no_half_of_a_value() -> None:
 
 
 @given(st.lists(st.text(min_size=1, max_size=40), max_size=5), st.text(max_size=100))
-def test_what_is_hidden_does_not_show_and_nothing_else_goes(values: list[str], text: str) -> None:
+def test_hidden_values_do_not_show_and_other_texts_stay(values: list[str], text: str) -> None:
     shown = Mask(values).hide("".join(f"<{value}>{text}" for value in values))
 
     assert all(value not in shown.replace(MASK, "") for value in values if len(value.strip()) >= 2 * WINDOW)

@@ -22,12 +22,12 @@ def nested(depth: int, inside: bytes = b"1") -> bytes:
     ],
     ids=["small", "just not too deep", "wide", "brackets in a string"],
 )
-def test_what_decoders_can_read_is_not_touched(text: bytes) -> None:
+def test_text_that_decoders_can_read_is_not_changed(text: bytes) -> None:
     assert cut(text) is text
 
 
 @pytest.mark.parametrize("depth", [DEEPEST + 2, 10_000])
-def test_what_is_deeper_becomes_null_and_its_neighbours_stay(depth: int) -> None:
+def test_value_nested_too_deeply_becomes_null_and_its_neighbours_stay(depth: int) -> None:
     text = b'{"before":"[{\\"","deep":' + nested(depth) + b',"after":{"a":[2]}}'
     found: dict[str, Any] = json.loads(cut(text))
     assert (found["before"], found["after"]) == ('[{"', {"a": [2]})

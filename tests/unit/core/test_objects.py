@@ -69,18 +69,18 @@ def test_a_head_can_be_read_from_anything(manifest: dict[str, Any]) -> None:
     assert one.manifest() == manifest
 
 
-def test_what_is_no_text_shows_as_empty() -> None:
+def test_names_that_are_no_strings_read_as_empty() -> None:
     one = Object.from_manifest({"apiVersion": 1, "kind": None, "metadata": {"name": ["a"], "namespace": 3}})
     assert one.head == Head(gvk=GroupVersionKind("", "", ""), namespace="", name="")
 
 
 @pytest.mark.parametrize("value", ["\ud800", 2**64, -(2**63) - 1, {1: 2}, {"a": {1, 2}}], ids=repr)
-def test_what_json_cannot_hold_is_wrong_content(value: object) -> None:
+def test_value_without_a_place_in_json_is_wrong_content(value: object) -> None:
     with pytest.raises(ContentError, match="cannot be written as JSON"):
         canonical_json(value)
 
 
-def test_what_is_nested_too_deeply_is_wrong_content() -> None:
+def test_value_nested_too_deeply_is_wrong_content() -> None:
     deep: list[Any] = []
     for _ in range(2000):
         deep = [deep]

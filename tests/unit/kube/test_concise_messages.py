@@ -129,7 +129,7 @@ def test_an_answer_without_causes_stays_as_it_is_in_one_line() -> None:
     assert not is_immutable_change(denied)
 
 
-def test_what_is_withheld_of_a_secret_stays_withheld() -> None:
+def test_withheld_text_of_a_secret_stays_withheld() -> None:
     cause = {"reason": "FieldValueInvalid", "field": "type", "message": 'Invalid value: "x/y": field is immutable'}
     body = status(422, "Invalid", "Secret a is invalid: ...", name="a", causes=[cause])
     error = error_of("apply Secret a", 422, body, sensitive=True)

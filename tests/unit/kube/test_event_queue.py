@@ -1,4 +1,4 @@
-"""What waits to be written as an Event."""
+"""The queue of Events that wait to be written."""
 
 from datetime import UTC, datetime
 
@@ -19,7 +19,7 @@ async def test_ten_thousand_events_of_an_ordinary_length_fit() -> None:
     assert all(queue.add(note(str(number), "x" * 200)) for number in range(10_000))
 
 
-async def test_what_exceeds_the_bytes_is_refused_until_something_is_done() -> None:
+async def test_event_beyond_the_byte_limit_is_refused_until_one_is_done() -> None:
     queue = EventQueue(1)
     large = note("a", "x" * (QUEUE_BYTES // 2))
     assert queue.add(large)
@@ -33,7 +33,7 @@ async def test_what_exceeds_the_bytes_is_refused_until_something_is_done() -> No
     assert queue.unfinished == 2
 
 
-async def test_what_is_about_one_object_stays_in_order() -> None:
+async def test_events_of_one_object_stay_in_order() -> None:
     queue = EventQueue(LANES)
     for number in range(10):
         queue.add(note("a", str(number)))

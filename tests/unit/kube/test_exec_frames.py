@@ -135,7 +135,7 @@ async def test_a_redirect_is_not_followed() -> None:
         assert len(api.seen) == 1
 
 
-def test_what_is_remembered_of_errors_is_bounded() -> None:
+def test_remembered_errors_are_bounded() -> None:
     frames = ExecFrames()
     for _ in range(100):
         assert frames.output(b"\x02" + b"x" * 1000) == b""
@@ -146,7 +146,7 @@ def test_what_is_remembered_of_errors_is_bounded() -> None:
 
 
 @given(st.lists(st.binary(max_size=8), max_size=30))
-def test_what_is_held_back_is_never_more_than_an_end(pieces: list[bytes]) -> None:
+def test_bytes_held_back_are_never_more_than_an_end(pieces: list[bytes]) -> None:
     ending = ExecEnding(end=END)
     passed = b"".join(map(ending.pass_on, pieces))
     whole = b"".join(pieces)

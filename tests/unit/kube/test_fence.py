@@ -50,7 +50,7 @@ async def test_reading_is_no_write() -> None:
         assert len(api.seen) == 2
 
 
-async def test_who_is_not_fenced_writes_on() -> None:
+async def test_client_without_the_fence_writes_on() -> None:
     async with serving(answer()) as (client, api):
         client.fenced(shut)
         await client.replace(CONFIG_MAPS, "n", "a", OBJECT)

@@ -1,4 +1,4 @@
-"""Nothing is written without the lease, and nobody ends it while work is still being finished under it."""
+"""Nothing is written without the lease, and the lease is not released while work under it still finishes."""
 
 import asyncio
 from typing import TYPE_CHECKING, Any, cast
@@ -120,7 +120,7 @@ async def begun() -> Leading:
     return leading
 
 
-async def test_the_fence_is_shut_the_moment_the_deadline_is_over_whoever_notices_it() -> None:
+async def test_fence_shuts_at_the_deadline_before_the_elector_notices() -> None:
     """A process that was suspended goes on where it was, before its elector has had a turn."""
     leading = await begun()
     leading.clock.ahead += QUICK.renew_seconds

@@ -1,4 +1,4 @@
-"""The informer's memory: newer wins, deletions are found, and nothing is remembered that nobody reads."""
+"""The informer's memory: newer wins, deletions are found, and nothing is remembered without a reader."""
 
 import orjson
 import pytest
@@ -112,7 +112,7 @@ def test_an_older_version_that_arrives_late_is_no_change() -> None:
     assert versions(cache) == {"a": 9}
 
 
-def test_what_is_not_kept_is_told_whole_and_known_by_its_identity() -> None:
+def test_object_that_is_not_kept_is_passed_on_whole_and_known_by_its_identity() -> None:
     seen: list[tuple[LiveObject | None, LiveObject | None]] = []
     cache = LiveCache(keep=False, on_change=lambda _, old, new: seen.append((old, new)))
     first, second = (live("a", version, json=b"{}") for version in (1, 2))

@@ -24,7 +24,7 @@ Socket = Callable[[web.WebSocketResponse], Awaitable[None]]
 
 
 @given(data=st.binary(max_size=200), cuts=st.lists(st.integers(min_value=0, max_value=202), max_size=6))
-def test_what_was_sent_arrives_however_it_is_cut(data: bytes, cuts: list[int]) -> None:
+def test_bytes_arrive_however_their_frames_are_cut(data: bytes, cuts: list[int]) -> None:
     stream = NUMBER + data
     places = [0, *sorted(min(cut, len(stream)) for cut in cuts), len(stream)]
     frames = PortForwardFrames(TARGET)
@@ -104,7 +104,7 @@ async def forwarded(
 
 
 async def exchange(port: int, data: bytes) -> bytes:
-    """What comes back until there is as much, or the connection ends."""
+    """Send the data, and read until as much came back or the connection ends."""
     reader, writer = await asyncio.open_connection(LOOPBACK, port)
     try:
         writer.write(data)
@@ -130,7 +130,7 @@ async def test_connections_are_independent_and_each_has_its_own_websocket() -> N
         assert len(asked) == 8
 
 
-async def test_it_connects_again_after_one_that_broke_off() -> None:
+async def test_forward_connects_again_after_a_broken_connection() -> None:
     async with forwarded(close, refuse, echo) as (forward, port, _):
         assert await exchange(port, b"first") == b""
         assert await exchange(port, b"second") == b""
@@ -161,7 +161,7 @@ async def test_no_pod_at_the_moment_is_told_and_looked_for_again() -> None:
         assert await exchange(port, b"x") == b"x"
 
 
-async def test_its_end_closes_what_is_open() -> None:
+async def test_end_of_a_forward_closes_its_connections_and_port() -> None:
     async with forwarded(echo) as (_, port, _):
         reader, writer = await asyncio.open_connection(LOOPBACK, port)
         writer.write(b"x")

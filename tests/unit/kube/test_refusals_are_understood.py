@@ -1,4 +1,4 @@
-"""What answers mean that are not successes, Status or not."""
+"""The meaning of answers that are not successes, with a Status or without."""
 
 import orjson
 import pytest

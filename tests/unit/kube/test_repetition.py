@@ -103,7 +103,7 @@ async def test_a_delete_that_names_the_object_is_sent_again() -> None:
     ],
     ids=["schema", "too large", "webhook", "stale", "invalid", "forbidden", "not served", "redirect"],
 )
-async def test_what_would_fail_again_is_sent_once(terminal: web.Response) -> None:
+async def test_request_that_would_fail_again_is_sent_once(terminal: web.Response) -> None:
     async with serving(terminal) as (client, api):
         with pytest.raises(ApiError):
             await client.apply(CONFIG_MAPS, "n", "a", b"{}", field_manager="us", force=False)

@@ -125,8 +125,8 @@ NOT_NAMES = ["", " ", "\t\n", " system:admin", "system:admin ", "system:admin\r\
 
 
 @pytest.mark.parametrize("user", NOT_NAMES)
-async def test_nobody_is_the_operator_by_having_no_name(user: str) -> None:
-    """Defect 16: without a name in the header, the server acts as who sent the request."""
+async def test_client_without_a_user_name_does_not_act_as_the_operator(user: str) -> None:
+    """Defect 16: without a name in the header, the server acts as the sender of the request."""
     async with serving(web.Response(body=OBJECT)) as (client, api):
         with pytest.raises(ValueError, match="cannot act as"):
             client.acting_as(user)
@@ -147,7 +147,7 @@ async def test_a_request_does_not_wait_for_those_that_hang() -> None:
         assert not server.over.is_set()
 
 
-async def test_who_writes_hears_how_long_that_took() -> None:
+async def test_timed_client_reports_how_long_a_write_took() -> None:
     heard: list[str] = []
     async with serving(web.Response(body=OBJECT)) as (client, _):
         timed = client.timed(lambda subject, seconds: heard.append(f"{subject} {seconds >= 0}"))

@@ -33,7 +33,7 @@ def broken_after(*pairs: tuple[str, object]) -> Handler:
 async def restores(
     resource: Resource, *answers: web.Response | Handler, versions: list[str]
 ) -> tuple[list[tuple[int, int]], int]:
-    """What was told, and how many requests there were, once all were answered and it has these versions."""
+    """The restores that were reported, and the number of requests, once all were answered and it has these versions."""
     told: list[tuple[int, int]] = []
     async with serving(*answers) as (client, api):
         informer = Informer(

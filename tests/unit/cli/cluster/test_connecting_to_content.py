@@ -124,7 +124,7 @@ async def test_a_redirect_is_not_followed() -> None:
     assert len(way.seen) == 1
 
 
-async def test_what_is_not_available_is_tried_again_with_all_of_it() -> None:
+async def test_upload_to_an_unavailable_server_is_repeated_whole() -> None:
     later = web.Response(status=503, text="not the leader")
     async with serving(later, later, web.Response(status=201)) as way, asking(way) as server:
         assert await server.upload("b", ARCHIVE, lambda _: None)

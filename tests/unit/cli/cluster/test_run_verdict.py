@@ -1,4 +1,4 @@
-"""What `rukpakctl run` says became of an upload, while the API server is away and old conditions still stand."""
+"""The verdict of `rukpakctl run` on an upload, while the API server is away and old conditions still stand."""
 
 import asyncio
 import json
@@ -50,7 +50,7 @@ def deployment(ready: str, *, stalled: bool = False, active: str = "", generatio
     return web.Response(body=json.dumps(found).encode())
 
 
-async def test_what_was_said_before_the_upload_is_not_the_verdict() -> None:
+async def test_condition_from_before_the_upload_is_not_the_verdict() -> None:
     uploaded = Uploaded(bundle="d-new", is_new=True, former=FORMER)
     former, wrong = deployment("False", stalled=True), deployment("True", active="d-old")
     async with serving(former, wrong, deployment("True", active="d-new")) as (client, _):
@@ -85,14 +85,14 @@ async def test_an_api_server_that_is_away_for_a_moment_ends_nothing() -> None:
         assert (await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=30)).is_ready
 
 
-async def test_one_that_stays_away_is_told() -> None:
+async def test_api_server_that_stays_away_is_the_verdict() -> None:
     async with serving(AWAY) as (client, _):
         found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
     assert not found.is_ready
     assert found.text.startswith("not within 0.3 s: get BundleDeployment.core.rukpak.io/d: ")
 
 
-async def test_one_that_never_answers_is_not_waited_for_longer() -> None:
+async def test_silent_api_server_is_not_waited_for_longer() -> None:
     async def silent(_request: web.BaseRequest) -> web.StreamResponse:
         await asyncio.sleep(60)
         return web.Response()

@@ -160,7 +160,7 @@ def test_a_layout_of_one_image_is_replaced(rukpakctl: CommandLine, here: Path) -
     "output", ["b/metadata", "b/manifests/image.tar", "out", "bundle.Dockerfile", "copy/metadata/x"]
 )
 def test_an_image_does_not_go_where_the_bundle_is(rukpakctl: CommandLine, here: Path, output: str) -> None:
-    """What was generated would be replaced by it, or it would be a file of the next image."""
+    """The image would replace generated files, or be a file of the next image."""
     (here / output).parent.mkdir(parents=True, exist_ok=True)
     before = files_in(here)
     more = ("-u", output) if output == "out" else ("-u", "copy") if output.startswith("copy") else ()
@@ -205,7 +205,9 @@ def test_any_other_directory_is_not(rukpakctl: CommandLine, here: Path, files: d
         ("new/image", "new/image: there is no directory new"),
     ],
 )
-def test_what_cannot_be_an_output_is_told_first(rukpakctl: CommandLine, here: Path, output: str, message: str) -> None:
+def test_impossible_output_is_refused_before_anything_is_written(
+    rukpakctl: CommandLine, here: Path, output: str, message: str
+) -> None:
     before = files_in(here)
     ran = rukpakctl(*GIVEN, "--output", output)
     assert (ran.status, ran.out) == (3, "")

@@ -101,7 +101,7 @@ def test_an_output_directory_gets_a_copy_with_its_tree_and_modes(rukpakctl: Comm
     )
 
 
-def test_what_else_an_output_directory_holds_is_told(rukpakctl: CommandLine, here: Path) -> None:
+def test_other_files_of_the_output_directory_are_listed(rukpakctl: CommandLine, here: Path) -> None:
     fill(here, {"b/m/csv.yaml": CSV, "out/manifests/stale.yaml": b"old", "out/manifests/csv.yaml": b"old"})
     ran = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a", "-u", "out")
     assert ran.out == (
@@ -178,7 +178,7 @@ def test_failures_write_nothing(
     assert files_in(here) == sorted(files)
 
 
-def test_what_replaced_files_lose_is_told(rukpakctl: CommandLine, here: Path) -> None:
+def test_losses_of_replaced_files_are_listed(rukpakctl: CommandLine, here: Path) -> None:
     annotations = (
         f"annotations:\n  {PREFIX}package.v1: old\n  {PREFIX}channel.default.v1: a\n  com.example/x: v4\nmore: 1\n"
     )
