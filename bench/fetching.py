@@ -29,7 +29,8 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.api.source import GitRef, GitSource, ImageSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import GitRef, GitSource, ImageSource
 from rukpak_py.content.tar import read_archive
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import GIB, MIB

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.source import Authorization, GitRef, GitSource, SecretReference, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import Authorization, GitRef, GitSource, SecretReference
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git.source import GitFetcher

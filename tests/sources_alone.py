@@ -7,7 +7,7 @@ from typing import Any, cast
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.by_type import SourcesByType, cluster_sources
+from rukpak_py.sources.by_type import SourcePorts, SourcesByType, cluster_sources
 from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod_manifest import PodSettings
@@ -44,7 +44,7 @@ def sources_alone(
     addresses: AddressPolicy, *, limits: Limits = DEFAULT_LIMITS, credentials: Logins | None = None
 ) -> SourcesByType:
     nothing, given = Nothing(), credentials or logins()
-    return cluster_sources(
+    ports = SourcePorts(
         config_maps=nothing,
         logins=given,
         image=ImagePorts(logins=given, pull_secrets=nothing, unpacked=nothing),
@@ -61,3 +61,4 @@ def sources_alone(
         workers=WORKERS,
         spool=SPOOL,
     )
+    return cluster_sources(ports)

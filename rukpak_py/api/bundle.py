@@ -3,14 +3,13 @@
 from typing import Annotated
 
 from msgspec import field
-from msgspec.structs import replace
 
 from rukpak_py.api.conditions import Conditions
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, canonical_class
 from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, doc
-from rukpak_py.api.source import GitRef, Source
+from rukpak_py.api.source import Source
 
 CLASS_PATTERN = r"^([a-z0-9]([-a-z0-9]*[a-z0-9])?|core\.rukpak\.io/(plain|registry|helm))$"
 
@@ -100,26 +99,6 @@ def pinned_source(bundle: Bundle, recorded: Source | None = None, *, installed: 
     spec has none: never which server is asked, and with whose credentials.
     """
     spec = bundle.spec.source
-    if recorded is None:
-        return _with_pin(spec, bundle.status.resolved_source or installed)
-    if recorded.image is None or spec.image is None:
-        return recorded
-    return replace(recorded, image=replace(spec.image, ref=recorded.image.ref))
-
-
-def _with_pin(spec: Source, resolved: Source | None) -> Source:
-    if resolved is None or resolved.type != spec.type:
-        return spec
-    if spec.image is not None and resolved.image is not None:
-        name, at, _ = spec.image.ref.partition("@")
-        _, pinned, digest = resolved.image.ref.partition("@")
-        if at or not pinned:
-            return spec
-        head, slash, last = name.rpartition("/")
-        ref = f"{head}{slash}{last.partition(':')[0]}@{digest}"
-        return replace(spec, image=replace(spec.image, ref=ref))
-    if spec.git is not None and resolved.git is not None:
-        commit = resolved.git.ref.commit
-        if commit and commit.startswith(spec.git.ref.commit):
-            return replace(spec, git=replace(spec.git, ref=GitRef(commit=commit)))
-    return spec
+    if recorded is not None:
+        return recorded.accessed_as(spec)
+    return spec.pinned_as(bundle.status.resolved_source or installed)

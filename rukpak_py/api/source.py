@@ -1,116 +1,23 @@
-"""Where the content of a Bundle comes from: a union of five, named by `type`."""
+"""Where the content of a Bundle comes from: a union of five, named by `type`. It asks the members that are set."""
 
+from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar
 
 from msgspec.structs import replace
 
-from rukpak_py.api.names import SourceType
 from rukpak_py.api.schema import ApiType, CelRule, doc
-
-_CA_BUNDLE = doc(
-    "Certificates of private authorities, in PEM, trusted on top of those of the system.",
-    maxLength=65536,
-    pattern="-----BEGIN CERTIFICATE-----",
+from rukpak_py.api.source_types import (
+    CONFIG_MAPS_AT_MOST,
+    LONGEST_PATH,
+    SPECS,
+    ConfigMapSource,
+    GitSource,
+    HttpSource,
+    ImageSource,
+    SourceSpec,
+    UploadSource,
 )
-CONFIG_MAPS_AT_MOST = 256  # of one Bundle; the webhook looks each of them up
-CaBundle = Annotated[str, _CA_BUNDLE]
-
-
-class SecretReference(ApiType, frozen=True, kw_only=True):
-    """A Secret in the system namespace."""
-
-    name: Annotated[str, doc("Name of the Secret.")] = ""
-
-
-class ConfigMapReference(ApiType, frozen=True, kw_only=True):
-    """A ConfigMap in the system namespace."""
-
-    name: Annotated[str, doc("Name of the ConfigMap.")] = ""
-
-
-class Authorization(ApiType, frozen=True, kw_only=True):
-    """How to log in to the server that has the content."""
-
-    secret: Annotated[
-        SecretReference,
-        doc(
-            "Secret in the system namespace: `username` and `password` for http and https, `ssh-privatekey` and"
-            " `ssh-knownhosts` for ssh. Its annotation `core.rukpak.io/hosts` names the hosts that it is for.",
-            x_kubernetes_map_type="atomic",
-        ),
-    ] = SecretReference()
-    insecure_skip_verify: Annotated[
-        bool, doc("Do not verify the server's certificate (https) or host key (ssh). Not for production.")
-    ] = False
-
-
-class ImageSource(ApiType, frozen=True, kw_only=True):
-    """A container image whose file system holds the bundle."""
-
-    ref: Annotated[str, doc("The image by tag or digest, as in a Pod. A digest never moves.")]
-    pull_secret: Annotated[str, doc("Name of an image pull Secret in the system namespace.")] = ""
-    ca_bundle: CaBundle = ""
-
-
-class GitRef(ApiType, frozen=True, kw_only=True):
-    """What to check out: exactly one branch, tag or commit."""
-
-    branch: Annotated[str, doc("A branch; its newest commit at the time of unpacking is used.")] = ""
-    tag: Annotated[str, doc("A tag, annotated or not.")] = ""
-    commit: Annotated[str, doc("The hash of a commit, or its first digits, at least four. It never moves.")] = ""
-
-    rules: ClassVar[tuple[CelRule, ...]] = (
-        CelRule(
-            "[has(self.branch) && self.branch != '', has(self.tag) && self.tag != '',"
-            " has(self.commit) && self.commit != ''].filter(given, given).size() == 1",
-            "bundle.spec.source.git.ref must name exactly one non-empty branch, tag or commit",
-        ),
-    )
-
-
-class GitSource(ApiType, frozen=True, kw_only=True):
-    """A directory of a git repository."""
-
-    repository: Annotated[str, doc("URL of the repository: https, http, ssh, or `user@host:path`.")]
-    directory: Annotated[
-        str, doc("The directory of the repository that is the bundle's root. Default: the root of the repository.")
-    ] = ""
-    ref: Annotated[GitRef, doc("What to check out.")]
-    auth: Annotated[Authorization, doc("Credentials for the git server.")] = Authorization()
-    ca_bundle: CaBundle = ""
-
-
-class ConfigMapSource(ApiType, frozen=True, kw_only=True):
-    """A ConfigMap whose keys are files of the bundle."""
-
-    config_map: Annotated[
-        ConfigMapReference,
-        doc(
-            "The ConfigMap. It must be immutable, and cannot be deleted while a Bundle refers to it.",
-            x_kubernetes_map_type="atomic",
-        ),
-    ]
-    path: Annotated[str, doc("The directory inside the bundle that receives the files. Default: the root.")] = ""
-
-
-class UploadSource(ApiType, frozen=True, kw_only=True):
-    """Content that a client uploads after it has created the Bundle."""
-
-
-class HttpSource(ApiType, frozen=True, kw_only=True):
-    """A gzip-compressed tar archive on a web server."""
-
-    url: Annotated[str, doc("URL of the archive: https or http.")]
-    auth: Annotated[Authorization, doc("Credentials for basic authentication.")] = Authorization()
-    sha256: Annotated[
-        str, doc("Expected SHA-256 of the archive, 64 lower-case hexadecimal digits.", pattern="^[a-f0-9]{64}$")
-    ] = ""
-    ca_bundle: CaBundle = ""
-
-
-def _member_of(source_type: str, *, text: str, given: str) -> CelRule:
-    message = f'bundle.spec.source.{text} must be set for source type "{text}"'
-    return CelRule(f"self.type != '{source_type}' || {given}", message)
+from rukpak_py.core.gojson import Fields
 
 
 class Source(ApiType, frozen=True, kw_only=True):
@@ -125,41 +32,99 @@ class Source(ApiType, frozen=True, kw_only=True):
     upload: Annotated[UploadSource | None, doc("Content that a client uploads.")] = None
     http: Annotated[HttpSource | None, doc("Content of an archive on a web server.")] = None
 
-    rules: ClassVar[tuple[CelRule, ...]] = (
-        _member_of("image", text="image", given="has(self.image)"),
-        _member_of("git", text="git", given="has(self.git)"),
-        _member_of("configMaps", text="configmaps", given="(has(self.configMaps) && self.configMaps.size() > 0)"),
-        _member_of("upload", text="upload", given="has(self.upload)"),
-        _member_of("http", text="http", given="has(self.http)"),
-    )
+    rules: ClassVar[tuple[CelRule, ...]] = tuple(spec.rule() for spec in SPECS.values())
+
+    @property
+    def secret_names(self) -> frozenset[str]:
+        """Secrets of the system namespace that it names, in whichever member."""
+        return frozenset(name for _, one in self._members() for name in one.secrets) - {""}
 
     @property
     def pin(self) -> str:
         """What a message calls a resolved source, where a reference that moves was resolved. Empty: there is none."""
-        if self.git is not None:
-            return f"commit {self.git.ref.commit}" if self.git.ref.commit else ""
-        return self.image.ref if self.image is not None else ""
+        return next((one.pin for _, one in self._members() if one.pin), "")
+
+    def canonical(self) -> Fields:
+        fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
+        members = {name: _canonical(getattr(self, field)) for name, field in fields if field != "type"}
+        return Fields.of(type=self.type) + Fields.non_empty(**members)
+
+    def is_directory(self, artifact_type: str) -> bool:
+        """Whether the content is no archive as `helm package` makes it: charts are loaded differently.
+
+        `artifact_type`: as in the status of a Bundle.
+        """
+        spec = SPECS.get(self.type)
+        return not (artifact_type or (spec is not None and spec.is_archive))
+
+    def version(self, resolved: "Source | None") -> str:
+        """Of content that says none itself."""
+        for name in self.__struct_fields__:
+            if isinstance(mine := getattr(self, name), SourceSpec):
+                return mine.version(getattr(resolved, name, None))
+        return ""
+
+    def without_ca_bundles(self) -> "Source":
+        """As a status shows it: certificates are long, stand in the spec, and columns of kubectl print all of this."""
+        return self._merged(
+            self, lambda one, _: replace(one, ca_bundle="") if "ca_bundle" in one.__struct_fields__ else one
+        )
+
+    def pinned_as(self, resolved: "Source | None") -> "Source":
+        """The same source, with the digest of an image or the commit that others may have written."""
+        if resolved is None or resolved.type != self.type:
+            return self
+        return self._merged(resolved, lambda mine, other: mine.pinned_as(other))
+
+    def accessed_as(self, spec: "Source") -> "Source":
+        """As it was recorded, fetched with what the spec says now."""
+        return self._merged(spec, lambda mine, other: mine.accessed_as(other))
+
+    def excesses(self) -> tuple[str, ...]:
+        """What is over a bound, whatever the type is: all of it would be compared and looked at."""
+        if len(self.config_maps) > CONFIG_MAPS_AT_MOST:
+            count = f"{len(self.config_maps)} items; at most {CONFIG_MAPS_AT_MOST} are allowed"
+            return (f"bundle.spec.source.configmaps has {count}",)
+        return tuple(
+            f"{field}.{name} is invalid: it has {len(path)} characters; at most {LONGEST_PATH} are allowed"
+            for field, one in self._members()
+            for name in one.paths
+            if len(path := getattr(one, name)) > LONGEST_PATH
+        )
+
+    def denials(self) -> tuple[str, ...]:
+        """Why the webhook refuses it, whatever the ConfigMaps are that it names. A type that is not known passes."""
+        spec = SPECS.get(self.type)
+        if spec is None:
+            return ()
+        found = [one for _, one in self._members() if isinstance(one, spec)]
+        return tuple(denial for one in found for denial in one.denials()) if found else (spec.unset(),)
+
+    def config_map_denials(self, immutable: Mapping[str, bool]) -> tuple[str, ...]:
+        """Everything wrong with the ConfigMaps. `immutable`: as in `admission.bundle_denials`."""
+        items = enumerate(self.config_maps)
+        return tuple(denial for index, one in items for denial in one.looked_up_denials(_item(index), immutable))
+
+    def _members(self) -> Iterator[tuple[str, SourceSpec]]:
+        """Those that are set, with what the webhook calls the field; each ConfigMap is one."""
+        for name in self.__struct_fields__:
+            if isinstance(one := getattr(self, name), SourceSpec):
+                yield f"bundle.spec.source.{name}", one
+        yield from ((_item(index), one) for index, one in enumerate(self.config_maps))
+
+    def _merged(self, other: "Source", merge: Callable[[SourceSpec, SourceSpec], SourceSpec]) -> "Source":
+        """With another for each member that both have."""
+        merged = {}
+        for name in self.__struct_fields__:
+            mine, others = getattr(self, name), getattr(other, name)
+            if isinstance(mine, SourceSpec) and isinstance(others, SourceSpec):
+                merged[name] = merge(mine, others)
+        return replace(self, **merged)
 
 
-def is_directory(source: Source, artifact_type: str) -> bool:
-    """Whether the content is no archive as `helm package` makes it: charts are loaded differently.
-
-    `artifact_type`: as in the status of a Bundle.
-    """
-    return source.type != SourceType.HTTP and not artifact_type
+def _item(index: int) -> str:
+    return f"bundle.spec.source.configmaps[{index}]"
 
 
-def without_ca_bundles(source: Source) -> Source:
-    """As a status shows it: certificates are long, stand in the spec, and columns of kubectl print all of this."""
-    return replace(
-        source,
-        image=replace(source.image, ca_bundle="") if source.image is not None else None,
-        git=replace(source.git, ca_bundle="") if source.git is not None else None,
-        http=replace(source.http, ca_bundle="") if source.http is not None else None,
-    )
-
-
-def secret_names(source: Source) -> frozenset[str]:
-    """Of the Secrets of the system namespace that it names, in whichever member."""
-    named = (one.auth.secret.name for one in (source.git, source.http) if one is not None)
-    return frozenset({*named, source.image.pull_secret if source.image is not None else ""} - {""})
+def _canonical(member: SourceSpec | tuple[SourceSpec, ...] | None) -> object:
+    return [one.canonical() for one in member] if isinstance(member, tuple) else member and member.canonical()

@@ -10,7 +10,6 @@ from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_NAME_LENGTH
-from rukpak_py.api.source import Authorization, ConfigMapSource, GitSource, HttpSource, ImageSource, Source
 from rukpak_py.core import gojson
 from rukpak_py.core.gojson import Fields
 
@@ -43,7 +42,7 @@ def canonical_template(template: BundleTemplate) -> Fields:
 
 
 def canonical_spec(spec: BundleSpec) -> Fields:
-    return Fields.of(provisionerClassName=spec.provisioner_class_name, source=_source(spec.source))
+    return Fields.of(provisionerClassName=spec.provisioner_class_name, source=spec.source.canonical())
 
 
 def _metadata(metadata: TemplateMeta) -> Fields:
@@ -54,42 +53,3 @@ def _metadata(metadata: TemplateMeta) -> Fields:
             labels=metadata.labels, annotations=metadata.annotations, finalizers=list(metadata.finalizers)
         )
     )
-
-
-def _source(source: Source) -> Fields:
-    return Fields.of(type=source.type) + Fields.non_empty(
-        image=source.image and _image(source.image),
-        git=source.git and _git(source.git),
-        configMaps=[_config_map(item) for item in source.config_maps],
-        upload=Fields(()) if source.upload is not None else None,
-        http=source.http and _http(source.http),
-    )
-
-
-def _image(image: ImageSource) -> Fields:
-    return Fields.of(ref=image.ref) + Fields.non_empty(pullSecret=image.pull_secret, caBundle=image.ca_bundle)
-
-
-def _git(git: GitSource) -> Fields:
-    ref = Fields.non_empty(branch=git.ref.branch, tag=git.ref.tag, commit=git.ref.commit)
-    return (
-        Fields.of(repository=git.repository)
-        + Fields.non_empty(directory=git.directory)
-        + Fields.of(ref=ref, auth=_auth(git.auth))
-        + Fields.non_empty(caBundle=git.ca_bundle)
-    )
-
-
-def _http(http: HttpSource) -> Fields:
-    return Fields.of(url=http.url, auth=_auth(http.auth)) + Fields.non_empty(
-        sha256=http.sha256, caBundle=http.ca_bundle
-    )
-
-
-def _auth(auth: Authorization) -> Fields:
-    secret = Fields.non_empty(name=auth.secret.name)
-    return Fields.of(secret=secret) + Fields.non_empty(insecureSkipVerify=auth.insecure_skip_verify)
-
-
-def _config_map(item: ConfigMapSource) -> Fields:
-    return Fields.of(configMap=Fields.non_empty(name=item.config_map.name)) + Fields.non_empty(path=item.path)

@@ -4,6 +4,9 @@ A server or an author decides how long such a text is, and so how long a pattern
 text first, match and compose afterwards. Both ends stay: the subject is at the start, the cause at the end.
 """
 
+import json
+
+SHOWN_CHARACTERS = 512  # of what a client or a server sent, in a message
 _SHORTEST_END = 8  # characters at each end; with less, the mark would be most of the text
 
 
@@ -17,6 +20,16 @@ def excerpt(text: str, most: int) -> str:
     tail = kept // 2
     head = kept - tail
     return f"{text[:head]}{_mark(len(text) - kept)}{text[len(text) - tail :]}"
+
+
+def shown(text: str) -> str:
+    """The text as a message or the log quotes it."""
+    return excerpt(text, SHOWN_CHARACTERS)
+
+
+def quoted(text: str) -> str:
+    """The text in double quotes; what could break out of them, or out of the line, is escaped."""
+    return json.dumps(shown(text), ensure_ascii=False)
 
 
 def _mark(left_out: int) -> str:

@@ -29,7 +29,7 @@ from rukpak_py.api.names import (
     is_unknown_class,
 )
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bundle_instance
-from rukpak_py.api.source import Source, secret_names
+from rukpak_py.api.source import Source
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import BackOff, Queue
@@ -182,7 +182,7 @@ class EventRouter:
         """The same for the Secret that a source names: credentials were missing, or refused."""
         self._wake_charts(key)
         if new is not None:
-            self._wake_bundles(lambda source: key.name in secret_names(source))
+            self._wake_bundles(lambda source: key.name in source.secret_names)
 
     def account_changed(self, _key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         """The same for the service account whose pull secrets count for every image, and for one of these secrets."""

@@ -9,7 +9,7 @@ from rukpak_py.operator.memory_limit import container_memory, git_memory
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.worker_processes import NEED_ALL
 from rukpak_py.sources.addresses import AddressPolicy
-from rukpak_py.sources.by_type import SourcesByType, cluster_sources
+from rukpak_py.sources.by_type import SourcePorts, SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.logins import Logins, Warn
@@ -38,7 +38,7 @@ def sources_of(
     """
     git_total = git_memory(settings.limits.git_total_memory_bytes, NEED_ALL, container_memory())
     logins = Logins(system, settings.logins, warn=warn)
-    return cluster_sources(
+    ports = SourcePorts(
         config_maps=system,
         logins=logins,
         image=ImagePorts(
@@ -59,3 +59,4 @@ def sources_of(
         workers=workers,
         spool=spool,
     )
+    return cluster_sources(ports)

@@ -25,13 +25,13 @@ from rukpak_py.api.admission import (
     config_map_deleted_denials,
     denials_without_look_ups,
     referenced_config_maps,
-    shown,
 )
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB, LimitError, Limits
 from rukpak_py.core.logs import BoundedLog, OnceLog
+from rukpak_py.core.text import shown
 from rukpak_py.server.access import identity_of
 from rukpak_py.server.listener import PortSettings, admit, receiving
 from rukpak_py.server.receiving import LateError, ReviewsInFlight, read_body

@@ -10,12 +10,11 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import ConfigMapSource, Source
+from rukpak_py.api.source_types import ConfigMapSource
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, no_wait
 
 _SHOWN = 100  # characters of a path that is too long
 
@@ -33,15 +32,12 @@ class ConfigMaps(Protocol):
         ...
 
 
-class ConfigMapsSource:
+class ConfigMapsSource(Fetcher):
     """All ConfigMaps come from the API server: one lane, and what was read is pinned as it is, being immutable."""
 
     def __init__(self, config_maps: ConfigMaps, limits: Limits) -> None:
         self._config_maps = config_maps
         self._limits = limits
-
-    def lane(self, _source: Source) -> str:
-        return SourceType.CONFIG_MAPS
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         tree = await fetch(request.source.config_maps, self._config_maps, self._limits, request.content_arrives)

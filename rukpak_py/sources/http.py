@@ -9,8 +9,8 @@ What is resolved is the source as it is: a URL names no version. The digest in t
 import asyncio
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import HttpSource as HttpSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import HttpSource as HttpSpec
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError
 from rukpak_py.core.go_text import quoted
 from rukpak_py.sources.archive_file import ArchiveFile
@@ -18,13 +18,13 @@ from rukpak_py.sources.http_download import Download, DownloadSettings, HttpLogi
 from rukpak_py.sources.http_url import HttpTarget, InvalidUrlError, UnsupportedSchemeError, basic, parse_url
 from rukpak_py.sources.logins import Logins, Recipient
 from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.tls import client_context
 from rukpak_py.sources.urls import masked, masked_entirely
 
 
-class HttpFetcher:
+class HttpFetcher(Fetcher):
     def __init__(self, logins: Logins, downloads: DownloadSettings, *, workers: Workers, spool: Spool) -> None:
         self._logins = logins
         self._downloads = downloads

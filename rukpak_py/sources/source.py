@@ -83,7 +83,14 @@ class Waiting:
 
 
 class Fetcher(Protocol):
+    """How the content of one type of source is fetched."""
+
     def lane(self, source: SourceSpec) -> str:
-        """What fetches wait for each other on: the host that they ask."""
+        """What fetches wait for each other on: the host that they ask, or all of this type."""
+        return source.type
 
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting: ...
+
+    async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:  # noqa: ARG002 - the default
+        """The content is stored: remove what was made in the cluster to fetch it. Most types make nothing."""
+        return

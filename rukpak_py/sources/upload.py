@@ -5,23 +5,18 @@ Until it is there the Bundle waits; nothing is asked again, because whoever stor
 
 import asyncio
 
-from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import Source
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.source import ContentPendingError, Fetched, FetchRequest
+from rukpak_py.sources.source import ContentPendingError, Fetched, Fetcher, FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
 
 
-class UploadFetcher:
+class UploadFetcher(Fetcher):
     def __init__(self, uploads: UploadDirectory, limits: Limits, workers: Workers) -> None:
         self._uploads = uploads
         self._limits = limits
         self._workers = workers
-
-    def lane(self, _source: Source) -> str:
-        return SourceType.UPLOAD
 
     async def fetch(self, request: FetchRequest) -> Fetched:
         upload = UploadedFor(bundle=request.bundle, uid=request.uid)

@@ -15,7 +15,7 @@ from enum import Enum
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH
-from rukpak_py.api.source import CONFIG_MAPS_AT_MOST
+from rukpak_py.api.source_types import CONFIG_MAPS_AT_MOST
 
 NAMES = 60_000
 REVIEW_BYTES = 8 * 1024 * 1024  # what a review may have

@@ -13,7 +13,7 @@ from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import ImageSource, without_ca_bundles
+from rukpak_py.api.source_types import ImageSource
 from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.unpacking import Unpacked
@@ -130,7 +130,7 @@ class Pinning:
     def _unpacked(self, bundle: Bundle, record: BundleRecord) -> Progress:
         content = UnpackedContent(
             digest=record.digest,
-            source=without_ca_bundles(record.source),
+            source=record.source.without_ca_bundles(),
             artifact_type=record.artifact_type,
             spec_digest=record.spec_digest or bundle.status.spec_digest or spec_digest(bundle.spec),
             url=self.content_url(bundle.metadata.name),

@@ -16,7 +16,7 @@ from time import perf_counter
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import Installation
-from rukpak_py.api.source import Source, is_directory
+from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.bundle.state import BundleStates
@@ -216,7 +216,7 @@ class UnpackJobs:
 
     async def _checked(self, fetched: Fetched, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
-        tree, came_as_directory = fetched.tree, is_directory(source, fetched.artifact_type)
+        tree, came_as_directory = fetched.tree, source.is_directory(fetched.artifact_type)
         try:
             return await self._content.check(classes, tree, is_directory=came_as_directory)
         except ContentError as error:

@@ -10,7 +10,6 @@ from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.controllers.deployment.attempt import Attempt
 
 VERSION_CHARACTERS, NAME_CHARACTERS = 63, 253
-COMMIT_DIGITS = 12
 
 
 def version_of(attempt: Attempt) -> str:
@@ -36,11 +35,4 @@ def content_of(attempt: Attempt) -> InstalledContent | None:
 
 
 def source_version(bundle: Bundle) -> str:
-    source, resolved = bundle.spec.source, bundle.status.resolved_source
-    if source.image is not None:
-        _, _, last = source.image.ref.partition("@")[0].rpartition("/")
-        return last.partition(":")[2][:VERSION_CHARACTERS]
-    if source.git is not None:
-        commit = resolved.git.ref.commit if resolved is not None and resolved.git is not None else ""
-        return source.git.ref.tag[:VERSION_CHARACTERS] or commit[:COMMIT_DIGITS]
-    return ""
+    return bundle.spec.source.version(bundle.status.resolved_source)[:VERSION_CHARACTERS]

@@ -15,7 +15,6 @@ from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from typing import NamedTuple
 
-from rukpak_py.api.source import is_directory
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.serving_certificates import wanted_certificates
@@ -308,7 +307,7 @@ def differs(attempt: Attempt, digest: str) -> bool:
 
 def render_options(attempt: Attempt) -> RenderOptions:
     return RenderOptions(
-        is_directory=is_directory(attempt.bundle.spec.source, attempt.bundle.status.artifact_type),
+        is_directory=attempt.bundle.spec.source.is_directory(attempt.bundle.status.artifact_type),
         install_namespace=attempt.install_namespace or None,
         watch_namespaces=attempt.options.watch_namespaces or None,
         config=attempt.options.config,

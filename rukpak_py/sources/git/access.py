@@ -13,7 +13,7 @@ from urllib.parse import quote
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_ssh_private_key
 
-from rukpak_py.api.source import GitSource
+from rukpak_py.api.source_types import GitSource
 from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
 from rukpak_py.sources.git.remote import Remote
 from rukpak_py.sources.logins import Login, Logins, Recipient

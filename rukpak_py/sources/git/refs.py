@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from enum import Enum
 
-from rukpak_py.api.source import GitRef
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import ContentError
 
 LOCAL_REF = "refs/rukpak/content"  # where what is fetched goes in our own repository

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec.structs import replace
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import GitRef
-from rukpak_py.api.source import GitSource as GitSpec
 from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.api.source_types import GitRef
+from rukpak_py.api.source_types import GitSource as GitSpec
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits, readable_size, variable_of
 from rukpak_py.sources.addresses import AddressPolicy
@@ -25,13 +25,13 @@ from rukpak_py.sources.git.refs import revision_of
 from rukpak_py.sources.git.remote import Remote, parse_remote, shown
 from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest
 from rukpak_py.sources.spool import Spool
 
 _THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work
 
 
-class GitFetcher:
+class GitFetcher(Fetcher):
     def __init__(
         self,
         logins: Logins,

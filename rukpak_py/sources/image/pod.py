@@ -10,8 +10,8 @@ from contextlib import suppress
 from typing import Final
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.pod_content import PodContent

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from rukpak_py.api.names import HELM_CLASS, canonical_class
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
@@ -27,7 +27,7 @@ from rukpak_py.sources.image.unpack_methods import (
     retold,
 )
 from rukpak_py.sources.ports import Pods, Workers
-from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, Fetcher, FetchRequest, Waiting
 from rukpak_py.sources.spool import Spool
 
 Tell = Callable[[FetchRequest, str], None]
@@ -74,7 +74,7 @@ def image_source(
     return RegistryOrPod(direct, pods, unpacking.way, tell=unpacking.tell)
 
 
-class RegistryOrPod:
+class RegistryOrPod(Fetcher):
     def __init__(
         self,
         direct: ImageFetcher,

@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits

@@ -17,8 +17,8 @@ import pytest
 import yaml
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord, ImageRecord, InUse, RecordStore
 

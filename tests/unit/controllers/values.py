@@ -19,7 +19,8 @@ from rukpak_py.api.names import (
     PLAIN_CLASS,
     TEMPLATE_HASH_LABEL,
 )
-from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ConfigMapReference, ConfigMapSource
 from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude

@@ -16,7 +16,8 @@ from rukpak_py.api.names import (
     PLAIN_CLASS,
     RECONCILE_AT_ANNOTATION,
 )
-from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference
 from rukpak_py.apply.results import kind_wakes, namespace_wake
 from rukpak_py.controllers.queue import Queue, Schedule
 from rukpak_py.core.objects import GroupKind

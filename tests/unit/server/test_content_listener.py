@@ -13,7 +13,8 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import UploadSource
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core import x509
 from rukpak_py.core.limits import Limits

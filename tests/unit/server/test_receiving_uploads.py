@@ -10,7 +10,8 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import UploadSource
 from rukpak_py.content.tar import read_archive
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import UnavailableError

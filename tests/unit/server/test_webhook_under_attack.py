@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH
-from rukpak_py.api.source import CONFIG_MAPS_AT_MOST
+from rukpak_py.api.source_types import CONFIG_MAPS_AT_MOST
 from rukpak_py.core import x509
 from rukpak_py.core.limits import KIB, MIB, Limits
 from rukpak_py.core.x509 import KeyPair

@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rukpak_py.api.names import PLAIN_CLASS, SourceType
-from rukpak_py.api.source import (
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import (
     Authorization,
     ConfigMapReference,
     ConfigMapSource,
@@ -21,7 +22,6 @@ from rukpak_py.api.source import (
     HttpSource,
     ImageSource,
     SecretReference,
-    Source,
 )
 from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS

@@ -8,7 +8,8 @@ from typing import Any, cast
 import pytest
 
 from rukpak_py.api.names import DIGEST_KEY_SECRET, SecretName
-from rukpak_py.api.source import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources import logins as module

@@ -5,7 +5,8 @@ from dataclasses import replace
 
 import pytest
 
-from rukpak_py.api.source import ConfigMapReference, ConfigMapSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ConfigMapReference, ConfigMapSource
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError, Limits, variable_of

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from aiohttp import web
 
-from rukpak_py.api.source import HttpSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import HttpSource
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.source import FetchRequest

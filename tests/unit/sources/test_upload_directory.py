@@ -4,7 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.api.source import Source, UploadSource
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import UploadSource
 from rukpak_py.content import disk
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits

@@ -15,7 +15,8 @@ from typing import Any
 import pytest
 from aiohttp import web
 
-from rukpak_py.api.source import Authorization, HttpSource, SecretReference, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import Authorization, HttpSource, SecretReference
 from rukpak_py.core import x509
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import http

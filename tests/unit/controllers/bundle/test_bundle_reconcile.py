@@ -18,7 +18,8 @@ from rukpak_py.api.names import (
     BundlePhase,
 )
 from rukpak_py.api.reading import read_bundle, to_json
-from rukpak_py.api.source import Authorization, GitRef, GitSource, SecretReference, Source, UploadSource
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import Authorization, GitRef, GitSource, SecretReference, UploadSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.pinning import Pinning

@@ -11,7 +11,8 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import GitRef, GitSource, HttpSource, ImageSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import GitRef, GitSource, HttpSource, ImageSource
 from rukpak_py.content import disk
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.tree import Tree

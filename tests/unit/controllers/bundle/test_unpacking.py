@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
-from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.state import BundleStates

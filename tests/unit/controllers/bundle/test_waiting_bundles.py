@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.api.source import ImageSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource
 from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.table import LASTING_SECONDS

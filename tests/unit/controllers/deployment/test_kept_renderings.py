@@ -18,7 +18,8 @@ from rukpak_py.api.bundle_deployment import (
 )
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.api.source import HttpSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import HttpSource
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering_failures
 from rukpak_py.controllers.deployment.attempt import Attempt

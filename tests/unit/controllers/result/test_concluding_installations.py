@@ -6,7 +6,8 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleTemplate, Installation, RecordedOptions
-from rukpak_py.api.source import GitRef, GitSource, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import GitRef, GitSource
 from rukpak_py.controllers.result.bundle_details import BundleOfOtherClass, WaitingForBundle
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, RecordedInstallation

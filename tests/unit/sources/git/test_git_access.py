@@ -14,7 +14,7 @@ import pytest
 from aiohttp import web
 
 from e2e.cluster.pki import Authority
-from rukpak_py.api.source import GitRef
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git import command

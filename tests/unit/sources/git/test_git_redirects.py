@@ -5,7 +5,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 from aiohttp import web
 
-from rukpak_py.api.source import GitRef
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.git.access import GitAccess

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rukpak_py.api.source import GitRef, Source
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.git.known_hosts import alias_of
 from rukpak_py.sources.git.refs import RefKind, revision_of

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from rukpak_py.api.source import GitRef
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.git import checkout

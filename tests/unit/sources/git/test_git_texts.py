@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.source import GitRef
+from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.git import failures, known_hosts, redirects
 from rukpak_py.sources.git.command import GitError

@@ -4,8 +4,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.source import Fetched, FetchRequest

@@ -9,8 +9,8 @@ from typing import Any, cast
 import pytest
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.image.charts import CHART

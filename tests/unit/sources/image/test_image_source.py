@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS

@@ -8,8 +8,8 @@ from typing import Any, cast
 import pytest
 
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.api.source import ImageSource as ImageSpec
 from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.addresses import AddressPolicy

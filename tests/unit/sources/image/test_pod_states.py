@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pod import resolved_source

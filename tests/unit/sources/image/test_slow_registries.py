@@ -13,8 +13,9 @@ from msgspec.structs import replace as changed
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import HttpSource, Source
-from rukpak_py.api.source import ImageSource as ImageSpec
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import HttpSource
+from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import Unpacked, UnpackJobs
 from rukpak_py.controllers.jobs import HOLDING_CONTENT, ContentBudget
