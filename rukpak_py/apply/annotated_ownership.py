@@ -17,8 +17,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.errors import StaleError
-from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
-from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.metadata import Entry, LiveObject, Metadata, entry_with, fields_in, is_ours
 
 LOOKS = 3  # at an object that moves
 _MARKS: FieldSet = {

@@ -15,7 +15,7 @@ from rukpak_py.apply.plan import WRITES, Action, Change, Plan, not_checkable
 from rukpak_py.apply.results import ChangeSet, DryRun, Failure, FailureKind
 from rukpak_py.apply.target import Target
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.core.wording import named
+from rukpak_py.core.text import named
 from rukpak_py.kube.pace import Pace, run_bounded
 
 _REFUSALS = frozenset({FailureKind.CONTENT, FailureKind.REFUSED, FailureKind.ACCESS})

@@ -20,11 +20,10 @@ from rukpak_py.apply.normalise.notes import Notes
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import ObjectKey, canonical_json
-from rukpak_py.core.wording import named
+from rukpak_py.core.text import named
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError
-from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
-from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.metadata import Entry, Metadata, entry_with, fields_in, is_ours
 from rukpak_py.kube.resources import Resource
 
 _FREE_MAPS = frozenset({"labels", "annotations"})

@@ -11,7 +11,7 @@ from enum import Enum, auto
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, ObjectKey
-from rukpak_py.core.wording import joined, named
+from rukpak_py.core.text import joined, named
 from rukpak_py.kube.resources import Resource
 
 CLUSTER_SERVICE_VERSION = GroupKind("operators.coreos.com", "ClusterServiceVersion")

@@ -38,7 +38,6 @@ from rukpak_py.apply.unions.table import unions_of
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.answers import ApplyAnswer
-from rukpak_py.kube.causes import concise_message
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
     FieldConflictError,
@@ -48,6 +47,7 @@ from rukpak_py.kube.errors import (
     StaleError,
 )
 from rukpak_py.kube.resources import CRDS, Resource
+from rukpak_py.kube.status_errors import concise_message
 
 LOG = logging.getLogger(__name__)
 _UNCHANGED = frozenset({Action.CORRECT, Action.AGAIN})  # the content is that of the last apply

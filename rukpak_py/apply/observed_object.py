@@ -25,9 +25,8 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.health import Health
 from rukpak_py.apply.marks import DELETE, holds_what_cannot_be_had_again, identity, other_tool, read_applied
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
-from rukpak_py.core.wording import with_finalizers
-from rukpak_py.kube.managed_fields import fields_in, is_ours
-from rukpak_py.kube.metadata import Metadata, field_hash
+from rukpak_py.core.text import with_finalizers
+from rukpak_py.kube.metadata import Metadata, field_hash, fields_in, is_ours
 
 CALLER_GROUPS = frozenset({"admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io"})
 COLLECTOR = frozenset({"orphan", "foregroundDeletion"})  # the finalizers of the garbage collector

@@ -9,7 +9,7 @@ from rukpak_py.apply.desired import Desired, digests_by
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again, identity, released_mark
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.core.wording import counted, named
+from rukpak_py.core.text import counted, named
 
 NO_OWNER = Owner(name="", uid="")
 

@@ -21,7 +21,7 @@ from rukpak_py.api.names import PRUNE_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.core.wording import with_finalizers
+from rukpak_py.core.text import with_finalizers
 
 _KEPT_KINDS: Mapping[GroupKind, KeptReason] = {
     GroupKind("", "Namespace"): KeptReason.HOLDS_OBJECTS,

@@ -14,8 +14,8 @@ from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.results import Failure, FailureKind, failure_of
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
-from rukpak_py.kube.causes import concise_message, immutable_fields
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.status_errors import concise_message, immutable_fields
 
 REPLACE = (
     f'set the annotation {FORCE_ANNOTATION}: "true" on the object in the bundle, or spec.overrides[].force, '

@@ -10,7 +10,6 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.kube.causes import concise_message, is_immutable_change
 from rukpak_py.kube.errors import (
     ApiError,
     InvalidError,
@@ -21,6 +20,7 @@ from rukpak_py.kube.errors import (
     TooLargeError,
 )
 from rukpak_py.kube.resources import NAMESPACES, RESOURCE_QUOTAS
+from rukpak_py.kube.status_errors import concise_message, is_immutable_change
 
 
 class FailureKind(Enum):

@@ -16,8 +16,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ErrorAnswer, StaleError
-from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
-from rukpak_py.kube.metadata import ManagedFields, Metadata
+from rukpak_py.kube.metadata import Entry, ManagedFields, Metadata, entry_with, fields_in, is_ours
 from rukpak_py.kube.resources import Resource
 
 _RELEASED: FieldSet = {"f:metadata": {"f:annotations": {f"f:{RELEASED_ANNOTATION}": {}}}}

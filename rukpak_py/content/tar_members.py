@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rukpak_py.content import tar_header
-from rukpak_py.content.tar_header import BLOCK, ZERO_BLOCK, Header
+from rukpak_py.content import canonical
+from rukpak_py.content.canonical import BLOCK, ZERO_BLOCK, Header
 from rukpak_py.core.errors import ContentError
 
 # Pax records and long names; the same bound as Go's reader.
@@ -84,14 +84,14 @@ class TarMembers:
             member = _member(header, extensions)
             extensions = {}
             count = 0
-            self._unread, self._padding = member.size, len(tar_header.padding(member.size))
+            self._unread, self._padding = member.size, len(canonical.padding(member.size))
             yield member
             self._source.skip(self._unread + self._padding)
 
     def _next_header(self) -> Header | None:
         block = self._source.take(BLOCK)
         if block != ZERO_BLOCK:
-            return tar_header.parse(block)
+            return canonical.parse(block)
         # The second zero block, if there, and then nothing but zeros.
         for chunk in self._source.rest():
             if chunk.strip(b"\0"):
@@ -102,7 +102,7 @@ class TarMembers:
         if header.size > _EXTENSION_BYTES:
             raise ContentError("the archive is damaged: an extended header is larger than 1 MiB")
         data = self._source.take(header.size)
-        self._source.skip(len(tar_header.padding(header.size)))
+        self._source.skip(len(canonical.padding(header.size)))
         if header.kind == b"L":
             extensions["path"] = data.rstrip(b"\0")
         elif header.kind == b"K":

@@ -27,7 +27,6 @@ from yaml.events import (
 from yaml.reader import ReaderError
 
 from rukpak_py.content.yaml_aliases import CONTAINERS, AliasBudget, copy_of, is_excessive
-from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_events import events_of
 from rukpak_py.content.yaml_positions import position_in
 from rukpak_py.content.yaml_scalars import (
@@ -42,6 +41,7 @@ from rukpak_py.content.yaml_scalars import (
     resolve,
     tagged,
 )
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 

@@ -9,10 +9,31 @@ from collections.abc import Generator, Iterator
 from typing import Any, NamedTuple, TypeAlias
 
 from rukpak_py.content import json_stream
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.go_text import SPACE
 from rukpak_py.core.json_text import JsonSyntaxError, end_of_value
 from rukpak_py.core.limits import Limits
+
+_SHOWN = 200  # characters of a problem, which may quote the file
+
+
+class YamlError(ContentError):
+    """`line` and `column` are those of the file, from 1; 0 is unknown. `language` is `yaml` or `json`."""
+
+    def __init__(self, problem: str, *, line: int = 0, column: int = 0, language: str = "yaml") -> None:
+        super().__init__(problem[:_SHOWN])
+        self.line = line
+        self.column = column
+        self.language = language
+
+    @property
+    def problem(self) -> str:
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        where = f"line {self.line}, column {self.column}: " if self.line else ""
+        return f"{self.language}: {where}{self.problem}"
+
 
 _GUESS_BYTES = 4096
 # The decoder that gives up on JSON looks at the rest in steps of this many bytes, and gives up altogether on less.

@@ -19,8 +19,7 @@ import msgspec
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
-from rukpak_py.core.text import excerpt
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import excerpt, joined
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import ApiError, NotFoundError

@@ -2,9 +2,12 @@
 
 A server or an author decides how long such a text is, and so how long a pattern or a loop takes that reads it. Cut the
 text first, match and compose afterwards. Both ends stay: the subject is at the start, the cause at the end.
+
+A message names some of several things by name and the rest by number, with one separator between statements.
 """
 
 import json
+from collections.abc import Iterable, Sequence
 
 SHOWN_CHARACTERS = 512  # of what a client or a server sent, in a message
 _SHORTEST_END = 8  # characters at each end; with less, the mark would be most of the text
@@ -34,3 +37,28 @@ def quoted(text: str) -> str:
 
 def _mark(left_out: int) -> str:
     return f" … ({left_out} characters left out) … "
+
+
+NAMED = 10  # objects that a line names; the others are counted
+
+
+def counted(number: int, noun: str = "object") -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
+def named(names: Iterable[object], most: int = NAMED) -> str:
+    listed = [str(one) for one in names]
+    more = f" and {len(listed) - most} more" if len(listed) > most else ""
+    return ", ".join(listed[:most]) + more
+
+
+def joined(messages: Iterable[str]) -> str:
+    """Messages about several objects, each with its own advice, with the original's separator between them."""
+    return " && ".join(messages)
+
+
+def with_finalizers(finalizers: Sequence[str]) -> str:
+    """Text after the name of an object whose deletion waits for these finalizers."""
+    if not finalizers:
+        return ""
+    return f" ({'finalizer' if len(finalizers) == 1 else 'finalizers'} {named(finalizers)})"

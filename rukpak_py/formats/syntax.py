@@ -2,7 +2,7 @@
 
 import re
 
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax_advice import SurroundingLines

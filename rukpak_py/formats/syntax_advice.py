@@ -9,7 +9,7 @@ from typing import Final
 
 from yaml.error import MarkedYAMLError
 
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.content.yaml_streams import YamlError
 
 _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _OPENED: Final = re.compile(r"""^\s*+(?:- ++)*+(?:[^\s'"#][^'"#]*: ++)?(?P<quote>['"])(?P<text>.*)$""")

@@ -13,7 +13,6 @@ from typing import TypeVar
 import msgspec
 
 from rukpak_py.core.objects import GroupKind, GroupVersionKind
-from rukpak_py.kube.backoff import Backoff
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery_documents import (
     AGGREGATED,
@@ -25,6 +24,7 @@ from rukpak_py.kube.discovery_documents import (
     serve,
 )
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, KindNotServedError, ServerUnavailableError
+from rukpak_py.kube.pace import Backoff
 from rukpak_py.kube.resources import Resource
 
 SETTLE_SECONDS = 10.0  # how long a kind may answer 404 after its definition was Established

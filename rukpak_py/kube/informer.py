@@ -23,16 +23,15 @@ import msgspec
 from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object
-from rukpak_py.kube.backoff import Backoff
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, GoneError, InvalidError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.live_cache import LiveCache, OnChange
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
+from rukpak_py.kube.pace import Backoff
 from rukpak_py.kube.paging import selection
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import OnRestore, number_of
-from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
-from rukpak_py.kube.watching import WatchEvent
+from rukpak_py.kube.watching import WatchEvent, WatchStatus, WatchTracker
 
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 WATCH_LIST = {"sendInitialEvents": "true", "resourceVersionMatch": "NotOlderThan"}

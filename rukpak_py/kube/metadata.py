@@ -6,8 +6,10 @@ hash tells whether the fields that one manager owns have changed.
 """
 
 import hashlib
+from typing import Any
 
 import msgspec
+import orjson
 
 from rukpak_py.api.metadata import OwnerReference
 from rukpak_py.core.nesting import cut
@@ -110,3 +112,29 @@ def field_hash(metadata: Metadata, manager: str) -> str | None:
         if entry.manager == manager and entry.operation == "Apply" and not entry.subresource:
             return hashlib.sha256(bytes(entry.fields_v1)).hexdigest()
     return None
+
+
+Entry = dict[str, Any]
+
+
+def is_ours(entry: ManagedFields, manager: str) -> bool:
+    """Whether it is the entry that `manager` has by Apply; those by Update, or of a subresource, are others."""
+    return entry.manager == manager and entry.operation == "Apply" and not entry.subresource
+
+
+def fields_in(entry: ManagedFields) -> dict[str, Any]:
+    fields: dict[str, Any] = orjson.loads(bytes(entry.fields_v1) or b"{}")
+    return fields
+
+
+def entry_with(entry: ManagedFields, fields: dict[str, Any]) -> Entry:
+    """The entry as the server takes it, owning these fields."""
+    sent = {
+        "manager": entry.manager,
+        "operation": entry.operation,
+        "apiVersion": entry.api_version,
+        "subresource": entry.subresource,
+        "time": entry.time,
+    }
+    present = {name: value for name, value in sent.items() if value}
+    return {**present, "fieldsType": "FieldsV1", "fieldsV1": fields}

@@ -20,8 +20,7 @@ from rukpak_py.core.nesting import cut
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import SeenVersions
 from rukpak_py.kube.status_errors import error_of
-from rukpak_py.kube.watch_status import WatchStatus, WatchTracker
-from rukpak_py.kube.watching import Lines
+from rukpak_py.kube.watching import Lines, WatchStatus, WatchTracker
 
 IDLE_SECONDS = 90.0  # bookmarks come every 60 s
 BUSY = 429  # Kopf waits for as long as it is told

@@ -23,7 +23,7 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
-from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.kopf_runs import KopfRuns
 from rukpak_py.operator.kopf_shell import KopfThread

@@ -28,13 +28,12 @@ from rukpak_py.controllers.system_objects import (
 )
 from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.core.wording import named
+from rukpak_py.core.text import named
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.event_queue import EventSubject
-from rukpak_py.kube.events import EventRecorder
+from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS

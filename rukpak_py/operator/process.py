@@ -22,7 +22,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.lease import Holder, LeaderElector
-from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.adapters import ConfigMapUsers
 from rukpak_py.operator.claim import ClusterClaim
 from rukpak_py.operator.config_map_watch import ConfigMapWatch

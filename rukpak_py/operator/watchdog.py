@@ -20,7 +20,7 @@ from itertools import chain
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.resources import Resource
-from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.kube.watching import WatchStatus
 
 INTERVAL = 1.0
 LATE_SECONDS = 5.0  # a look that comes so late says that everybody was stopped, not that somebody hangs

@@ -10,8 +10,8 @@ from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+from rukpak_py.content.canonical import BLOCK
 from rukpak_py.content.inflate import inflate
-from rukpak_py.content.tar_header import BLOCK
 from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits

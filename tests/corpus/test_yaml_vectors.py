@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.content import yaml
-from rukpak_py.content.yaml_errors import YamlError
 from rukpak_py.content.yaml_scalars import as_value, integral, without_surrogates
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from tests.corpus.place import CORPUS, needs_corpus

@@ -10,7 +10,7 @@ from rukpak_py.apply import repair
 from rukpak_py.formats.helm import rules as chart_rules
 from rukpak_py.formats.registry_v1.rules import definition_parts, operatorhub
 from rukpak_py.formats.registry_v1.typed import quantity
-from rukpak_py.kube import causes
+from rukpak_py.kube import status_errors
 from rukpak_py.server import archives
 from rukpak_py.sources.git import known_hosts
 from tests.unit.test_patterns import OLD_EMAIL
@@ -80,7 +80,7 @@ def test_paths_that_a_server_names(path: str) -> None:
     )
 )
 def test_changes_that_no_update_can_make(text: str) -> None:
-    assert causes._says_immutable(text) == bool(_IMMUTABLE.search(text))
+    assert status_errors._says_immutable(text) == bool(_IMMUTABLE.search(text))
 
 
 @given(_of("*", "?", "a", "B", ".", "*.example.com"), _of("a", "b", ".", "www.example.com", "["))
@@ -111,5 +111,5 @@ def test_a_pattern_of_many_stars_is_tried_once_for_each_character() -> None:
 def test_strings_of_json(text: str) -> None:
     quoted = '"' + text + '"'
 
-    assert (found := causes._QUOTED.match(quoted)) is None or found[0] == quoted
-    assert [one[0] for one in causes._TOKEN.finditer(f"{{{quoted}}}")] == ["{", quoted, "}"]
+    assert (found := status_errors._QUOTED.match(quoted)) is None or found[0] == quoted
+    assert [one[0] for one in status_errors._TOKEN.finditer(f"{{{quoted}}}")] == ["{", quoted, "}"]

@@ -3,7 +3,7 @@
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.preflight.gate import Candidate, Refusal, RefusedObjects
 from rukpak_py.apply.results import FailureKind, kind_wakes, namespace_wake
-from rukpak_py.core.wording import joined, named
+from rukpak_py.core.text import joined, named
 from rukpak_py.kube.resources import NAMESPACES
 
 NEEDED_VERBS = frozenset({"get", "list", "watch", "create", "patch", "delete"})

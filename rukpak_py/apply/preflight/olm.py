@@ -11,7 +11,7 @@ import msgspec
 from rukpak_py.apply.preflight.gate import Candidate, Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.core.wording import named
+from rukpak_py.core.text import named
 from rukpak_py.formats.format import OlmIdentity
 from rukpak_py.kube.client import PAGE, Client
 from rukpak_py.kube.metadata import LiveObject

@@ -5,7 +5,7 @@ from rukpak_py.apply.plan import Action, Change, Plan, not_checkable
 from rukpak_py.apply.preflight.gate import Candidate, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 
 
 def names_of_others(candidate: Candidate) -> Refusal | None:

@@ -24,8 +24,15 @@ from rukpak_py.apply.target import Target
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.managed_fields import entry_with, fields_in
-from rukpak_py.kube.metadata import LiveObject, ManagedFields, Metadata, decode_metadata, field_hash
+from rukpak_py.kube.metadata import (
+    LiveObject,
+    ManagedFields,
+    Metadata,
+    decode_metadata,
+    entry_with,
+    field_hash,
+    fields_in,
+)
 from rukpak_py.kube.resources import Resource
 
 Observe = Callable[[GroupVersionKind, LiveObject], ObservedObject]

@@ -16,8 +16,7 @@ from rukpak_py.apply.unions.excluded import excluded
 from rukpak_py.apply.unions.outcome import JsonPatch, outcome_patch
 from rukpak_py.core.nesting import cut, nests_deeper
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.managed_fields import Entry, entry_with, fields_in, is_ours
-from rukpak_py.kube.metadata import ManagedFields, decode_metadata
+from rukpak_py.kube.metadata import Entry, ManagedFields, decode_metadata, entry_with, fields_in, is_ours
 
 DEEPEST = 200  # no union lies in an object that nests so deeply
 

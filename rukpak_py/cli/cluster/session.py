@@ -17,9 +17,8 @@ from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.port_forward import PortForward
+from rukpak_py.kube.port_forward import PortForward, ready_pod
 from rukpak_py.kube.resources import SECRETS
-from rukpak_py.kube.service_pods import ready_pod
 
 PORT_NAME = "https"
 ELSEWHERE = "Is the operator in another namespace? Name it with --system-namespace"

@@ -23,7 +23,7 @@ from rukpak_py.controllers.result.errors import VALUES_ERRORS
 from rukpak_py.controllers.result.progress import Detail, Fact
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.helm.values_from import ValuesReference, place, references_of
 

@@ -7,7 +7,7 @@ from rukpak_py.api.bundle_deployment import Adopt, KeptReason, Override
 from rukpak_py.api.install_options import matches
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.core.wording import NAMED, counted, named
+from rukpak_py.core.text import NAMED, counted, named
 from rukpak_py.formats.hook import DELETE_EVENTS, HookEvent
 
 SUSPENDED = "spec.suspend is true: nothing is applied, corrected or pruned"

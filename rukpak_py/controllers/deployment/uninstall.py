@@ -39,7 +39,7 @@ from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, Data
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.core.wording import with_finalizers
+from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError

@@ -3,7 +3,7 @@
 from rukpak_py.apply.ownership import adopted
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result.progress import Detail, Objects, Words
-from rukpak_py.core.wording import counted, joined, named
+from rukpak_py.core.text import counted, joined, named
 
 NOT_FOUND = "required resource not found: "
 WAITED_FOR = 10  # objects that a message about a wait names

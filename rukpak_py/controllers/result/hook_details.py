@@ -2,7 +2,7 @@
 
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result.progress import Detail, Objects, Words
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 from rukpak_py.formats.hook import HookEvent
 
 HOOKS_SKIPPED = Words(words=messages.HOOKS_SKIPPED)

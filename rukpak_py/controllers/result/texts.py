@@ -10,7 +10,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock
 from rukpak_py.controllers.result.judged import Hide, JudgedFact, Side
 from rukpak_py.controllers.result.progress import Reached
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 
 PAUSE_TOLD_SECONDS = 30.0  # a longer pause before the next attempt is told, in Ready
 _ORPHANS = frozenset({Cause.ORPHANING, Cause.ORPHANING_FAILED})

@@ -12,7 +12,7 @@ from typing import Any, Final, TypeVar
 from rukpak_py.content import yaml
 from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from rukpak_py.content import yaml
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.masking import Mask, Value

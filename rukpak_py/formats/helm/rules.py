@@ -11,7 +11,7 @@ from typing import Final
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import Limits
-from rukpak_py.core.wording import named
+from rukpak_py.core.text import named
 from rukpak_py.formats.helm.chart import HINTS, LOADING, MISSING, NOT_INSTALLABLE, SCHEMA, Chart, read_chart
 from rukpak_py.formats.helm.ignored import loaded_files
 from rukpak_py.formats.helm.layout import chart_of, chart_root

@@ -12,7 +12,7 @@ from typing import Any, Final
 from rukpak_py.api.bundle_deployment import VALUES_FROM_AT_MOST
 from rukpak_py.api.own_secrets import own_by_name
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 from rukpak_py.formats.type_defects import kind_of
 
 VALUES_FROM: Final = "valuesFrom"  # the key of `spec.config`

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import Object
-from rukpak_py.core.wording import joined
+from rukpak_py.core.text import joined
 from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 
 

@@ -11,9 +11,8 @@ import pytest
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.port_forward import LOOPBACK, PodPort, PortForward
+from rukpak_py.kube.port_forward import LOOPBACK, PodPort, PortForward, ready_pod
 from rukpak_py.kube.resources import ENDPOINT_SLICES, PODS, SERVICE_ACCOUNTS, SERVICES
-from rukpak_py.kube.service_pods import ready_pod
 
 PORT = 8443
 PATIENCE = 10.0

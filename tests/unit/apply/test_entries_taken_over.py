@@ -4,7 +4,7 @@ from typing import Any
 
 from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.apply.take_over import UPSTREAM_MANAGERS, entries_taken_over
-from rukpak_py.kube.managed_fields import Entry
+from rukpak_py.kube.metadata import Entry
 from tests.unit.apply.lives import OWNER, managed, metadata
 
 OURS: dict[str, Any] = {"f:data": {"f:x": {}}}

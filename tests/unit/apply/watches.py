@@ -15,7 +15,7 @@ from rukpak_py.kube.resources import CONFIG_MAPS, Resource
 from tests.unit.apply.lives import OWNER, key, live_object, owned
 
 if TYPE_CHECKING:
-    from rukpak_py.kube.watch_status import WatchStatus
+    from rukpak_py.kube.watching import WatchStatus
 
 OnChange = Callable[[ObjectKey, LiveObject | None, LiveObject | None], None]
 

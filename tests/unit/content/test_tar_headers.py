@@ -2,8 +2,8 @@
 
 import pytest
 
-from rukpak_py.content import tar_header
-from rukpak_py.content.tar_header import Header
+from rukpak_py.content import canonical
+from rukpak_py.content.canonical import Header
 from rukpak_py.core.errors import ContentError
 from tests.steps import steps_of
 
@@ -14,7 +14,7 @@ CHECKSUM = slice(148, 156)
 
 def header(*, is_signed: bool, off_by: int = 0) -> bytes:
     """With bytes that are negative where they are signed."""
-    block = bytearray(tar_header.file_header(b"name.yaml", 3))
+    block = bytearray(canonical.file_header(b"name.yaml", 3))
     block[: len(NAME)] = NAME
     block[CHECKSUM] = b" " * 8
     total = sum(byte - 256 if is_signed and byte >= 0x80 else byte for byte in block) + off_by
@@ -24,13 +24,13 @@ def header(*, is_signed: bool, off_by: int = 0) -> bytes:
 
 @pytest.mark.parametrize("is_signed", [False, True])
 def test_both_kinds_of_checksums(*, is_signed: bool) -> None:
-    assert tar_header.parse(header(is_signed=is_signed)) == Header(name=NAME, size=3, kind=b"0", link=b"")
+    assert canonical.parse(header(is_signed=is_signed)) == Header(name=NAME, size=3, kind=b"0", link=b"")
     for off_by in (-1, 1):
         with pytest.raises(ContentError, match="wrong checksum"):
-            tar_header.parse(header(is_signed=is_signed, off_by=off_by))
+            canonical.parse(header(is_signed=is_signed, off_by=off_by))
 
 
 @pytest.mark.parametrize("is_signed", [False, True])
 def test_a_header_costs_a_few_steps(*, is_signed: bool) -> None:
     block = header(is_signed=is_signed)
-    assert steps_of(lambda: tar_header.parse(block)) < MOST_STEPS
+    assert steps_of(lambda: canonical.parse(block)) < MOST_STEPS

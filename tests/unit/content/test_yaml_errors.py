@@ -8,7 +8,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rukpak_py.content import yaml
-from rukpak_py.content.yaml_errors import YamlError
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.json_text import JsonSyntaxError, end_of_value
 
 NO_KEY = "unsupported map key: null, or an integer that needs more than 63 bits"

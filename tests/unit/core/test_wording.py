@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.core.wording import counted, joined, named
+from rukpak_py.core.text import counted, joined, named
 
 
 @pytest.mark.parametrize(

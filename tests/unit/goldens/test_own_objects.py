@@ -14,8 +14,7 @@ from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.core.x509 import KeyPair
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.event_queue import Note
-from rukpak_py.kube.events import EventRecorder, EventSubject
+from rukpak_py.kube.events import EventRecorder, EventSubject, Note
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
 from rukpak_py.operator import digest_key, process

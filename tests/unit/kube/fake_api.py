@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 from aiohttp import web
 
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.config import Connection
-from rukpak_py.kube.credentials import TokenSource
+from rukpak_py.kube.config import Connection, TokenSource
 from rukpak_py.kube.transport import Transport
 
 Handler = Callable[[web.BaseRequest], Awaitable[web.StreamResponse]]

@@ -4,9 +4,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.kube.causes import CAUSE_CHARACTERS, concise_message, is_immutable_change
 from rukpak_py.kube.errors import Cause, ErrorAnswer, InvalidError
-from rukpak_py.kube.status_errors import MESSAGE_CHARACTERS, MOST_CAUSES, error_of
+from rukpak_py.kube.status_errors import (
+    CAUSE_CHARACTERS,
+    MESSAGE_CHARACTERS,
+    MOST_CAUSES,
+    concise_message,
+    error_of,
+    is_immutable_change,
+)
 from tests.hostile.texts import FIXED, Hostile
 from tests.unit.kube.test_refusals_are_understood import status
 

@@ -13,8 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.credentials import FILE_CHECK_SECONDS, CommandToken, FileToken
+from rukpak_py.kube.config import FILE_CHECK_SECONDS, CommandToken, FileToken, load_connection
 
 
 @pytest.fixture(scope="session")

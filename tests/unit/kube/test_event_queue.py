@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.event_queue import QUEUE_BYTES, EventQueue, EventSubject, Note
+from rukpak_py.kube.events import QUEUE_BYTES, EventQueue, EventSubject, Note
 
 BUNDLE = GroupVersionKind("core.rukpak.io", "v1alpha1", "Bundle")
 LANES = 4

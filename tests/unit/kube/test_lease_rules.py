@@ -2,8 +2,8 @@
 
 import pytest
 
-from rukpak_py.kube.backoff import Backoff
 from rukpak_py.kube.lease import Holder, LeaseSettings
+from rukpak_py.kube.pace import Backoff
 
 
 @pytest.mark.parametrize(("duration", "renew", "retry"), [(10, 10, 2), (15, 10, 9), (15, 10, 0), (5, 10, 2)])

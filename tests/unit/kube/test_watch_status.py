@@ -4,7 +4,7 @@ import pytest
 
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import NAMESPACES
-from rukpak_py.kube.watch_status import WatchTracker
+from rukpak_py.kube.watching import WatchTracker
 
 GRANTED = None
 FORBIDDEN = ForbiddenError(ErrorAnswer(subject="watch Namespace", status=403, message="no right"))

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.kube.seen_versions import SeenVersions
-from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.kopf_watches import KopfWatches
 from tests.unit.kube.fake_api import Handler, hang_up, serving
 

@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.resources import BUNDLES, NAMESPACES
-from rukpak_py.kube.watch_status import WatchStatus
+from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits, refusal_of
 
 LIMITS = WatchdogLimits(absent_seconds=5, refused_seconds=60, idle_seconds=300, beat_seconds=60)

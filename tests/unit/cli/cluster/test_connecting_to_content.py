@@ -11,8 +11,7 @@ from rukpak_py.cli.cluster import content_server as module
 from rukpak_py.cli.cluster.content_server import ContentServer, DownloadedArchive, ServerRefusedError, content_server
 from rukpak_py.core import x509
 from rukpak_py.core.errors import AccessError, UnavailableError
-from rukpak_py.kube.config import Connection
-from rukpak_py.kube.credentials import FixedToken
+from rukpak_py.kube.config import Connection, FixedToken
 from tests.unit.cli.content_servers import Direct, pem, serving
 
 ARCHIVE = DownloadedArchive(pieces=(b"a" * 100_000, b"b" * 10))

@@ -14,7 +14,7 @@ from rukpak_py.controllers.result.progress import Progress, Reached
 from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
-from rukpak_py.kube.watch_status import WatchTracker
+from rukpak_py.kube.watching import WatchTracker
 from tests.unit.apply.lives import key
 from tests.unit.apply.watches import Watches, watches_of
 from tests.unit.controllers.deployment.parts import (
