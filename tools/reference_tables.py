@@ -28,6 +28,10 @@ MARKS = {
         "Name of the BundleDeployment: `kubectl get bundles -l core.rukpak.io/owner-name=NAME`.",
     ),
     "TEMPLATE_HASH_LABEL": ("operator, on Bundles", "Hash of the template that the Bundle was created from."),
+    "HOOK_LABEL": (
+        "operator, on objects of hooks",
+        "UID of the BundleDeployment.",
+    ),
     "SERVING_CERTIFICATE_LABEL": (
         "operator, on Secrets that it makes for a bundle's webhooks",
         "Name of the BundleDeployment whose webhooks serve by the certificate.",

@@ -27,6 +27,7 @@ DEFAULT_SYSTEM_NAMESPACE = "rukpak-system"
 OWNER_KIND_LABEL = f"{GROUP}/owner-kind"
 OWNER_NAME_LABEL = f"{GROUP}/owner-name"
 TEMPLATE_HASH_LABEL = f"{GROUP}/bundle-template-hash"
+HOOK_LABEL = f"{GROUP}/hook-of"  # on objects of hooks: the uid of the deployment
 SERVING_CERTIFICATE_LABEL = f"{GROUP}/serving-certificate-of"  # on Secrets that the signer makes: the deployment's name
 
 # Annotations

@@ -1,4 +1,4 @@
-"""Work that takes longer than a reconcile may: fetching, rendering, hooks. One mechanism for all of it.
+"""Work that takes longer than a reconcile may: fetching and rendering. One mechanism for all of it.
 
 * Single-flight by key: while a job of a key runs, another one is not started.
 * Lanes: at most `LANE_WIDTH` jobs of a lane run at a time, or as few as its user says, so what hangs (a registry)

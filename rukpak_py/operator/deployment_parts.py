@@ -9,6 +9,7 @@ from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
+from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply
@@ -20,12 +21,10 @@ from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
-from rukpak_py.controllers.deployment.hooks.deletion import DeletionHooks
-from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
-from rukpak_py.controllers.deployment.hooks.runner import HookEnd
+from rukpak_py.controllers.deployment.hooks.around import DeletionHooks, ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects, HookWatch
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
@@ -97,7 +96,13 @@ class DeploymentParts:
         self._certificates = ServingCertificates(
             self.serving_secrets, observe=around.inventory.observe, still_exists=still_exists
         )
-        self._render_jobs, self._hook_jobs = Jobs[MadeContent](on_end=queue.add), Jobs[HookEnd | None](on_end=queue.add)
+        self.hook_watch = HookWatch(
+            around.client,
+            on_change=around.router.object_changed,
+            on_gone=around.router.object_gone,
+            on_restore=on_restore,
+        )
+        self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         releases = ChartReleases(
             client=around.client,
@@ -129,7 +134,9 @@ class DeploymentParts:
             around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
         )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
-        hooks, given_up = self._hook_parts(around)
+        hook_objects = self._hook_objects(around, kinds)
+        superseded = SupersededHooks(hook_objects, self._writer)
+        hooks = HookStage(hook_objects, superseded, self._writer)
         form = OwnershipForm(around.client, around.inventory, kinds)
         uninstall = Uninstall(
             around.client,
@@ -138,7 +145,7 @@ class DeploymentParts:
             templates,
             DeletionHooks(
                 hooks,
-                given_up,
+                superseded,
                 templates=templates,
                 values=self._values,
                 attempts=attempts,
@@ -152,7 +159,7 @@ class DeploymentParts:
             values=self._values,
             attempts=attempts,
             content=self._content_reconciler(
-                around, rendering, existence, ReleaseHooks(hooks, given_up), kinds=kinds, form=form
+                around, rendering, existence, ReleaseHooks(hooks, superseded), kinds=kinds, form=form
             ),
             ownership_form=form,
             uninstall=uninstall,
@@ -162,7 +169,6 @@ class DeploymentParts:
         self.states.attach(
             self._render_jobs.drop,
             self._compare_jobs.drop,
-            self._hook_jobs.drop,
             renderer.ended,
             self._values.ended,
             around.router.waiting.ended,
@@ -179,24 +185,27 @@ class DeploymentParts:
         await self._around.renderings.sweep(keys)
 
     async def close(self) -> None:
-        """No job of it goes on."""
+        """No job and no watch of hooks goes on."""
         await self._render_jobs.close()
         await self._compare_jobs.close()
-        await self._hook_jobs.close()
+        await self.hook_watch.close()
 
-    def _hook_parts(self, around: DeploymentDependencies) -> tuple[HookStage, GivenUpHooks]:
-        deployments = around.router.deployments
-        jobs = HookJobs(
-            around.client,
+    def _hook_objects(self, around: DeploymentDependencies, kinds: Kinds) -> HookObjects:
+        def target_of(deployment: BundleDeployment) -> Target:
+            return Target(
+                owner=Owner.of(deployment),
+                last_applied=LastApplied(),
+                resource_of=kinds.resource_of(),
+                client=around.client,
+            )
+
+        return HookObjects(
             around.cluster,
-            deployments.cache,
-            self._writer,
+            target_of=target_of,
+            watch=self.hook_watch.start,
             now=around.now,
             seconds=around.hook_seconds,
-            jobs=self._hook_jobs,
         )
-        given_up = GivenUpHooks(around.client, jobs, self._writer, now=around.now, seconds=around.hook_seconds)
-        return HookStage(jobs, given_up, self._writer), given_up
 
     def _content_reconciler(
         self,

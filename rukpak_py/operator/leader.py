@@ -87,7 +87,11 @@ class Leader:
 
     def other_watches(self) -> Iterator[WatchStatus]:
         own = (*self._parts.own_informers, self._parts.unpack_pods.informer, self._parts.quotas.informer)
-        for informer in (*self._parts.inventory.informers().values(), *own):
+        of_deployments = (
+            *self._parts.inventory.informers().values(),
+            *self._parts.deployments.hook_watch.informers.values(),
+        )
+        for informer in (*of_deployments, *own):
             if informer is not None and informer.status is not None:
                 yield informer.status
         yield from self._parts.kopf_watches.other_statuses()

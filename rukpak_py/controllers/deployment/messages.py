@@ -223,18 +223,18 @@ def hook_running(event: HookEvent, key: ObjectKey) -> str:
     return f"the {event} hook {key} is running"
 
 
-def hook_given_up(event: str, key: ObjectKey) -> str:
+def superseded_hook_runs(event: str, key: ObjectKey) -> str:
     return (
-        f"the {event} hook {key} of an installation that was given up is still running, and is not stopped; "
-        "it is waited for. To go on now, look at its logs and delete it"
+        f"the {event} hook {key} of an installation that was given up is still running. The operator waits for it to "
+        "end, because it may be half a migration. To go on at once, look at its logs, then delete it"
     )
 
 
-def given_up_hook_stays(event: str, key: ObjectKey, why: str) -> str:
+def superseded_hook_stays(event: str, key: ObjectKey, why: str) -> str:
     return f"{key}, a {event} hook of an installation that was given up, has ended and cannot be deleted: {why}"
 
 
-def given_up_hook_ended(event: str, key: ObjectKey, why: str) -> str:
+def superseded_hook_ended(event: str, key: ObjectKey, why: str) -> str:
     return f"the {event} hook {key} of an installation that was given up has {f'failed: {why}' if why else 'succeeded'}"
 
 
@@ -247,7 +247,7 @@ def hook_not_run(event: HookEvent, why: str) -> str:
 
 
 def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
-    """With what to do next: nobody runs it again by himself."""
+    """With what to do next: it is not run again by itself."""
     instead = SKIP_DELETE_HOOKS if event in DELETE_EVENTS else "change spec.template or spec.config"
     return (
         f"the {event} hook {key} failed{f': {why}' if why else ''}. Look at the logs of its pods; to run it again, set "

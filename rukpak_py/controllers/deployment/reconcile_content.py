@@ -37,8 +37,8 @@ from rukpak_py.controllers.deployment.facts import (
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
-from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
-from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.around import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.facts import HooksOver
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planned, Planner
@@ -97,7 +97,7 @@ class ContentReconciler:
             return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
-        return await with_failed_request(self._hooks.with_given_up(attempt, progress), progress)
+        return await with_failed_request(self._hooks.with_superseded(attempt, progress), progress)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
         """Of what was wanted, while it is not known what is."""

@@ -21,7 +21,7 @@ from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertif
 from rukpak_py.apply.target import LastApplied
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
-from rukpak_py.controllers.deployment.hooks.state import HookState
+from rukpak_py.controllers.deployment.hooks.facts import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.pod_causes import PodCauses
 from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures

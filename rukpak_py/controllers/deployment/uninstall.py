@@ -30,7 +30,7 @@ from rukpak_py.apply.removed_objects import deletion_phase
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
-from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.hooks.around import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.templates import Templates
@@ -80,7 +80,7 @@ class Uninstall:
         if isinstance(content, Progress):
             return content
         unfinished = await self._delete_with_hooks(deployment, content, ours, hidden)
-        unfinished = unfinished or await self._hooks.clean_up(deployment, state)
+        unfinished = unfinished or await self._hooks.clean_up(deployment)
         return (unfinished or await self._end(deployment)) + Progress(facts=content.facts)
 
     def _is_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:

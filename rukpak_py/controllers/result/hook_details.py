@@ -40,31 +40,31 @@ class FailedHook(Detail, frozen=True, kw_only=True):
         return say(self.event, objects[0], self.why)
 
 
-class FormerHook(Detail, frozen=True, kw_only=True):
-    """Of an installation that was superseded; it is not stopped."""
+class SupersededHook(Detail, frozen=True, kw_only=True):
+    """A hook of a superseded installation, which is not stopped."""
 
     event: str
 
     def text(self, objects: Objects, /) -> str:
-        return messages.hook_given_up(self.event, objects[0])
+        return messages.superseded_hook_runs(self.event, objects[0])
 
 
-class FormerHookStays(Detail, frozen=True, kw_only=True):
+class SupersededHookStays(Detail, frozen=True, kw_only=True):
     event: str
     why: str
 
     def text(self, objects: Objects, /) -> str:
-        return messages.given_up_hook_stays(self.event, objects[0], self.why)
+        return messages.superseded_hook_stays(self.event, objects[0], self.why)
 
 
-class FormerHookEnd(Detail, frozen=True, kw_only=True):
+class SupersededHookEnd(Detail, frozen=True, kw_only=True):
     """`why`: it failed; empty: it succeeded."""
 
     event: str
     why: str = ""
 
     def text(self, objects: Objects, /) -> str:
-        return messages.given_up_hook_ended(self.event, objects[0], self.why)
+        return messages.superseded_hook_ended(self.event, objects[0], self.why)
 
 
 class UnknownHooks(Detail, frozen=True, kw_only=True):
@@ -75,7 +75,7 @@ class UnknownHooks(Detail, frozen=True, kw_only=True):
 
 
 class HooksLeft(Detail, frozen=True, kw_only=True):
-    """Hooks that nobody else deletes when the deployment goes; `why`: one reason for each."""
+    """Hooks that the collector does not delete when the deployment goes; `why`: one reason for each."""
 
     why: tuple[str, ...]
 

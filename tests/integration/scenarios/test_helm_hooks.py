@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.names import HOOK_LABEL, RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, PODS
 from tests.integration.operator.test_killed_hooks import JOBS
@@ -86,7 +86,7 @@ async def test_each_hook_runs_once_at_its_event_by_weight_and_by_name(stage: Sta
     assert not [event for event in events[4:] if await stage.has_settings(event)]
     owned = (await stage.settings("a"))["metadata"]
     assert [(one["kind"], one["controller"]) for one in owned["ownerReferences"]] == [("BundleDeployment", False)]
-    assert "labels" not in owned
+    assert owned["labels"] == {HOOK_LABEL: owned["ownerReferences"][0]["uid"]}
 
 
 async def test_nothing_but_definitions_is_applied_before_the_first_hooks_have_ended(stage: Stage) -> None:

@@ -1,42 +1,55 @@
-"""The object of a hook as it is created, and whose an object of its name is.
+"""The object of a hook: as it is created, and which situation the recorded and the live one are. Pure.
 
-It carries the mark of its run and, unless it is to stay, a reference to its deployment that makes nobody its
-controller. It has no owner labels: the inventory does not see it, so it is neither corrected nor pruned. A Job that
-would delete itself soon after its end is kept for a while, because its end has to be read.
+It carries the mark of its run, a label by which it is watched and, unless it is to stay, a reference to its deployment
+that does not make that its controller. It has no owner labels: the inventory does not see it, so it is neither
+corrected nor pruned. A Job that would delete itself soon after its end is kept for a while, to have its end read.
+
+It has ended as helm sees it: a Job with the condition Complete or Failed, a Pod with its phase, everything else when it
+is there; or when its time is over, which counts from its creation. A status that cannot be read is no end.
+
+What has the mark of its run is waited for, whatever process created it; once its uid is recorded it is not created once
+more, and has failed when it is gone before its end was seen. What another run left is deleted and created again where
+the hook says so, once it has ended: no two of them work at once. A foreign object is left alone.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import Adopt
-from rukpak_py.api.hook_status import RunningHook
+from rukpak_py.api.conditions import cut
+from rukpak_py.api.hook_status import HookInStatus, HookRecord, HookResult, RunningHook
 from rukpak_py.api.metadata import is_deployment
 from rukpak_py.api.names import (
     HELM_HOOK_ANNOTATION,
+    HOOK_LABEL,
     HOOK_RUN_ANNOTATION,
     OWNER_UID_ANNOTATION,
     RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.apply import ownership
+from rukpak_py.apply.health.fields import MalformedStatus, condition, mappings, optional_number, text
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.observed_object import observed_object
-from rukpak_py.controllers.deployment.hooks.verdict import JOB, time_limit
-from rukpak_py.core.objects import ObjectKey, canonical_json
+from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.formats.hook import DeletePolicy, Hook
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import CRDS, Resource
 
+JOB = GroupKind("batch", "Job")
+POD = GroupKind("", "Pod")
 READABLE_SECONDS = 300  # of a Job after its end, at least
+ACTIVE_GRACE_SECONDS = 30.0  # for its controller to say that a Job has been active for too long
+MESSAGE_CHARACTERS = 1000  # of a record
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HookObject:
-    """`failed_uid`: of the object that failed, when the hook is run again. `takes_left`: a hook that nobody owns, as
-    helm leaves them, may be replaced. `seconds`: it must end within. `asked`: the request to reconcile that it answers.
-    `begun`: what the status says was created for this run already.
+    """`failed_uid`: of the object that failed, when the hook is run again. `takes_left`: hooks without an owner, as
+    helm leaves them, may be replaced. `asked`: the request to reconcile that it answers.
     """
 
     key: ObjectKey
@@ -45,22 +58,9 @@ class HookObject:
     owner: Owner
     mark: str
     replaces: bool
-    seconds: float
     asked: str = ""
     failed_uid: str = ""
     takes_left: bool = False
-    begun: RunningHook | None = None
-
-
-class HookObjectSituation(Enum):
-    """Of an object that has the name of a hook. The first that fits counts."""
-
-    THERE = auto()  # a CRD, which is never replaced
-    OF_THIS_RUN = auto()
-    HAS_FAILED = auto()  # of this run, which is run again
-    OURS = auto()  # of another run
-    LEFT_BY_HELM = auto()
-    FOREIGN = auto()
 
 
 def hook_object(
@@ -70,22 +70,18 @@ def hook_object(
     owner: Owner,
     namespace: str,
     mark: str,
-    seconds: float,
     collected: bool = True,
     asked: str = "",
     failed_uid: str = "",
     takes_left: bool = False,
-    begun: RunningHook | None = None,
 ) -> HookObject:
-    """`seconds`: of hooks that do not ask for more. `collected`: it goes with its deployment.
-
-    ContentError: no server would take it.
-    """
+    """`collected`: it goes with its deployment. ContentError: no server would take it."""
     normal = normalise(hook.object.manifest(), namespaced=resource.namespaced, default_namespace=namespace)
     metadata: dict[str, Any] = dict(normal.manifest["metadata"])
     marks = {HOOK_RUN_ANNOTATION: mark, OWNER_UID_ANNOTATION: owner.uid, RECONCILE_AT_ANNOTATION: asked}
     annotations = {**(metadata.get("annotations") or {}), **marks}
-    metadata["annotations"] = {name: text for name, text in annotations.items() if text or name not in marks}
+    metadata["annotations"] = {name: value for name, value in annotations.items() if value or name not in marks}
+    metadata["labels"] = {**(metadata.get("labels") or {}), HOOK_LABEL: owner.uid}
     is_crd = resource.group_kind == CRDS.group_kind
     if collected and not hook.outlives and not is_crd:
         metadata["ownerReferences"] = [{**owner.reference, "controller": False, "blockOwnerDeletion": False}]
@@ -99,22 +95,211 @@ def hook_object(
         owner=owner,
         mark=mark,
         replaces=DeletePolicy.BEFORE_HOOK_CREATION in hook.delete_policies,
-        seconds=time_limit(resource.group_kind, manifest, seconds),
         asked=asked,
         failed_uid=failed_uid,
         takes_left=takes_left,
-        begun=begun,
     )
 
 
-def situation(live: Metadata, wanted: HookObject) -> HookObjectSituation:
-    if wanted.resource.group_kind == CRDS.group_kind:
-        return HookObjectSituation.THERE
-    if _is_ours(live, wanted.owner):
-        if live.annotations.get(HOOK_RUN_ANNOTATION) != wanted.mark:
-            return HookObjectSituation.OURS
-        return HookObjectSituation.HAS_FAILED if live.uid == wanted.failed_uid else HookObjectSituation.OF_THIS_RUN
-    return HookObjectSituation.LEFT_BY_HELM if wanted.takes_left and _is_left(live) else HookObjectSituation.FOREIGN
+def _readable(job: Mapping[str, Any]) -> dict[str, Any]:
+    spec = job.get("spec")
+    seconds = spec.get("ttlSecondsAfterFinished") if isinstance(spec, dict) else None
+    if not isinstance(spec, dict) or not isinstance(seconds, int) or seconds >= READABLE_SECONDS:
+        return dict(job)
+    return {**job, "spec": {**spec, "ttlSecondsAfterFinished": READABLE_SECONDS}}
+
+
+# How it ends
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HookVerdict:
+    succeeded: bool
+    why: str = ""
+
+
+SUCCEEDED = HookVerdict(succeeded=True)
+
+
+def has_verdict(kind: GroupKind) -> bool:
+    return kind in {JOB, POD}
+
+
+def verdict(kind: GroupKind, manifest: Mapping[str, Any]) -> HookVerdict | None:
+    """None: it has not ended."""
+    try:
+        if kind == JOB:
+            return _of_job(manifest)
+        return _of_pod(manifest) if kind == POD else SUCCEEDED
+    except MalformedStatus:
+        return None
+
+
+def time_limit(kind: GroupKind, manifest: Mapping[str, Any], seconds: float) -> float:
+    """A Job that may be active for longer has that time."""
+    try:
+        active = optional_number(manifest, "spec.activeDeadlineSeconds") if kind == JOB else None
+    except MalformedStatus:
+        active = None
+    return max(seconds, active + ACTIVE_GRACE_SECONDS) if active is not None and active > seconds else seconds
+
+
+def _of_job(job: Mapping[str, Any]) -> HookVerdict | None:
+    for kind in ("Complete", "Failed"):
+        found = condition(job, kind)
+        if found is not None and found.is_true:
+            return HookVerdict(succeeded=kind == "Complete", why=_joined(found.reason, found.message))
+    return None
+
+
+def _of_pod(pod: Mapping[str, Any]) -> HookVerdict | None:
+    match text(pod, "status.phase"):
+        case "Succeeded":
+            return SUCCEEDED
+        case "Failed":
+            why = _joined(text(pod, "status.reason"), text(pod, "status.message")) or _exit_codes(pod)
+            return HookVerdict(succeeded=False, why=why)
+        case _:
+            return None
+
+
+def _exit_codes(pod: Mapping[str, Any]) -> str:
+    found = [
+        f"container {text(one, 'name')} ended with exit code {code}"
+        for path in ("status.initContainerStatuses", "status.containerStatuses")
+        for one in mappings(pod, path)
+        if (code := optional_number(one, "state.terminated.exitCode"))
+    ]
+    return ", ".join(found)
+
+
+def _joined(*parts: str) -> str:
+    return ": ".join(filter(None, parts))
+
+
+def seconds_since(then: str | None, now: str) -> float:
+    """As far as two clocks can tell."""
+    try:
+        return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then or now)).total_seconds())
+    except (TypeError, ValueError):
+        return 0.0
+
+
+def ended_hook(hook: RunningHook, end: HookVerdict, *, started_at: str, now: str) -> HookRecord:
+    """How it has ended, as it stands in the status."""
+    fields: dict[str, Any] = {name: getattr(hook, name) for name in HookInStatus.__struct_fields__}
+    return HookRecord(
+        **fields,
+        result=HookResult.SUCCEEDED if end.succeeded else HookResult.FAILED,
+        message="" if end.succeeded else cut(end.why, MESSAGE_CHARACTERS),
+        started_at=started_at or now,
+        finished_at=now,
+    )
+
+
+# Recorded and live
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LiveHook:
+    """The object that has the name of a hook. `age`: seconds since its creation. `limit`: it must end within."""
+
+    metadata: Metadata
+    verdict: HookVerdict | None
+    age: float
+    limit: float
+
+    @property
+    def end(self) -> HookVerdict | None:
+        """None: it may be at work."""
+        if self.verdict is None and self.age >= self.limit:
+            return HookVerdict(succeeded=False, why=f"it did not end within {self.limit:g} s")
+        return self.verdict
+
+
+class HookSituation(Enum):
+    SUPERSEDED_RUNNING = auto()  # begun by an installation that another one superseded
+    SUPERSEDED_ENDED = auto()  # ... and its end is not recorded
+    SUPERSEDED_RECORDED = auto()  # ... and what its run has left goes by its policy
+    UNANNOUNCED = auto()  # the name is free, and the status does not say that the hook is about to be created
+    ABSENT = auto()  # the name is free
+    LOST = auto()  # created for this run, and gone before its end was seen
+    UNRECORDED = auto()  # of this run, and the status does not have its uid
+    RUNNING = auto()
+    ENDED = auto()  # also of the failed one that is to run again, and has succeeded since
+    FORMER_RUNNING = auto()  # of another run
+    FORMER = auto()  # ... or the failed one of this run, and it may be replaced
+    NOT_REPLACEABLE = auto()
+    LEAVING = auto()  # it is being deleted, and must be gone first
+    FOREIGN = auto()
+
+
+def situation(recorded: RunningHook | None, live: LiveHook | None, due: HookObject | None) -> HookSituation:
+    """`due` None: the recorded hook is of a superseded installation."""
+    if due is None:
+        return _of_superseded(recorded, live)
+    begun = recorded if recorded is not None and _is_begun(recorded, due) else None
+    if live is None:
+        if begun is not None and begun.uid:
+            return HookSituation.LOST
+        is_announced = begun is not None and begun.reconcile_at == due.asked
+        is_due_in_status = has_verdict(due.resource.group_kind) and not is_announced
+        return HookSituation.UNANNOUNCED if is_due_in_status else HookSituation.ABSENT
+    is_crd, is_ours = due.resource.group_kind == CRDS.group_kind, _is_ours(live.metadata, due.owner)
+    if is_crd or (is_ours and live.metadata.annotations.get(HOOK_RUN_ANNOTATION) == due.mark):
+        return _of_this_run(begun.uid if begun is not None else "", live, due)
+    if not is_ours and not (due.takes_left and _is_left(live.metadata)):
+        return HookSituation.FOREIGN
+    if live.metadata.is_deleted:
+        return HookSituation.LEAVING
+    if not due.replaces:
+        return HookSituation.NOT_REPLACEABLE
+    return HookSituation.FORMER_RUNNING if live.end is None else HookSituation.FORMER
+
+
+def _of_this_run(recorded_uid: str, live: LiveHook, due: HookObject) -> HookSituation:
+    uid = live.metadata.uid
+    has_failed = uid == due.failed_uid and (live.verdict is None or not live.verdict.succeeded)
+    if live.metadata.is_deleted and uid != recorded_uid and (has_failed or uid != due.failed_uid):
+        return HookSituation.LEAVING
+    if has_failed:
+        return HookSituation.FORMER
+    if live.end is not None:
+        return HookSituation.ENDED
+    return HookSituation.RUNNING if uid == recorded_uid else HookSituation.UNRECORDED
+
+
+def _of_superseded(recorded: RunningHook | None, live: LiveHook | None) -> HookSituation:
+    if recorded is None or recorded.result:
+        return HookSituation.SUPERSEDED_RECORDED
+    if live is None or live.end is not None:
+        return HookSituation.SUPERSEDED_ENDED
+    return HookSituation.SUPERSEDED_RUNNING
+
+
+def is_object_of(hook: HookInStatus, live: Metadata) -> bool:
+    """By the mark of its run where its uid is not known yet."""
+    return live.uid == hook.uid if hook.uid else live.annotations.get(HOOK_RUN_ANNOTATION) == hook.run
+
+
+def _is_begun(recorded: RunningHook, due: HookObject) -> bool:
+    """Created for this run, or about to be, without a recorded end."""
+    is_of_run = (recorded.run, recorded.key) == (due.mark, due.key)
+    return is_of_run and not recorded.result and (not recorded.uid or recorded.uid != due.failed_uid)
+
+
+def _is_ours(live: Metadata, owner: Owner) -> bool:
+    """Created as a hook of this deployment; what it controls is installed, and no hook."""
+    if HOOK_RUN_ANNOTATION not in live.annotations or live.controller is not None:
+        return False
+    is_referred_to = any(one.uid == owner.uid for one in live.owner_references)
+    return is_referred_to or live.annotations.get(OWNER_UID_ANNOTATION) == owner.uid
+
+
+def _is_left(live: Metadata) -> bool:
+    """A hook without an owner."""
+    has_owner = live.controller is not None or any(map(is_deployment, live.owner_references))
+    return not has_owner and HELM_HOOK_ANNOTATION in live.annotations
 
 
 def refusal(live: Metadata, wanted: HookObject) -> str:
@@ -141,23 +326,10 @@ def refusal(live: Metadata, wanted: HookObject) -> str:
     return f"{key} exists, is not a hook, and is managed by {by}; delete it, or give the hook another name"
 
 
-def _is_left(live: Metadata) -> bool:
-    """A hook, and nobody says that it is his."""
-    has_owner = live.controller is not None or any(map(is_deployment, live.owner_references))
-    return not has_owner and HELM_HOOK_ANNOTATION in live.annotations
-
-
-def _is_ours(live: Metadata, owner: Owner) -> bool:
-    """Created as a hook of this deployment; what it controls is installed, and no hook."""
-    if HOOK_RUN_ANNOTATION not in live.annotations or live.controller is not None:
-        return False
-    is_referred_to = any(one.uid == owner.uid for one in live.owner_references)
-    return is_referred_to or live.annotations.get(OWNER_UID_ANNOTATION) == owner.uid
-
-
-def _readable(job: Mapping[str, Any]) -> dict[str, Any]:
-    spec = job.get("spec")
-    seconds = spec.get("ttlSecondsAfterFinished") if isinstance(spec, dict) else None
-    if not isinstance(spec, dict) or not isinstance(seconds, int) or seconds >= READABLE_SECONDS:
-        return dict(job)
-    return {**job, "spec": {**spec, "ttlSecondsAfterFinished": READABLE_SECONDS}}
+def not_replaceable(_live: Metadata, wanted: HookObject) -> str:
+    holds = holds_what_cannot_be_had_again(wanted.resource.group_kind)
+    way_out = "give the hook another name" if holds else "delete it, or add before-hook-creation to the policy"
+    return (
+        f"{wanted.key} was left by a former hook, and its helm.sh/hook-delete-policy does not allow to replace it; "
+        f"{way_out}"
+    )

@@ -1,58 +1,168 @@
-"""The hooks of one event of one deployment, a step for each reconcile that comes to it.
+"""The hooks of one event of one deployment: each look does one thing, and what changes brings the key back.
 
-The record of how a hook ended is written before anything else happens, and ends its reconcile. What goes by its policy
-is deleted after that, once by each process. An event is over when the server has accepted these deletions: what stays
+The record and the live object are in one situation, which has one effect. What runs to an end stands in the status
+before it is created. The record of how it ended is written before anything else happens. What goes by its policy is
+deleted after that, once by each process. An event is over when the server has accepted these deletions: what stays
 would be in the way of the next hook of that name. After a failure they are tried again, too.
+
+Failures to look, to delete or to create are no end: the hook has not run, and is tried again.
 """
 
 import logging
 from collections.abc import Iterable
+from dataclasses import dataclass, replace
 
-from rukpak_py.api.hook_status import HookRecord
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.hook_status import HookRecord, RunningHook
+from rukpak_py.api.names import HOOK_LABEL, RECONCILE_AT_ANNOTATION
+from rukpak_py.apply.deletions import FOREGROUND
 from rukpak_py.apply.results import failure_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import look_again
-from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
-from rukpak_py.controllers.deployment.hooks.hook_facts import (
+from rukpak_py.controllers.deployment.hooks.facts import (
     HOOKS_BEGIN_AGAIN,
     HOOKS_SKIPPED,
     LEFT_SECONDS,
     STALE_SECONDS,
     HooksOver,
     LookAgain,
+    hook_kind_missing,
     hook_not_run,
 )
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.hook_record import hook_record
-from rukpak_py.controllers.deployment.hooks.runner import HookEnd
-from rukpak_py.controllers.deployment.hooks.runs import HookExecution, asked_of, hooks_at, run_of, skips_hooks
-from rukpak_py.controllers.deployment.hooks.state import HookState
-from rukpak_py.controllers.deployment.hooks.steps import (
+from rukpak_py.controllers.deployment.hooks.hook_object import (
+    JOB,
+    HookObject,
+    HookSituation,
+    HookVerdict,
+    LiveHook,
+    ended_hook,
+    has_verdict,
+    hook_object,
+    not_replaceable,
+    refusal,
+    seconds_since,
+    situation,
+)
+from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects
+from rukpak_py.controllers.deployment.hooks.runs import (
     EventHooksDone,
     EventHooksFailed,
     ExecuteHook,
+    HookExecution,
+    asked_of,
     goes_by_policy,
     has_failed,
+    hooks_at,
     is_asked_again,
+    may_replace_left,
     next_step,
+    run_of,
+    skips_hooks,
 )
+from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.hook_details import FailedHook
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.formats.hook import Hook, HookEvent
-from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.core.wording import with_finalizers
+from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.resources import Resource
 
 LOG = logging.getLogger(__name__)
+GONE_SECONDS = 60.0  # for what is deleted to be gone
+UNWANTED_SECONDS = 1.0  # the event that says why is on its way
+UNWATCHED_SECONDS = 5.0  # between two looks at what no watch shows
+_DELETED = HookVerdict(succeeded=False, why="it was deleted before it ended")
+_CHANGES = frozenset({HookSituation.UNANNOUNCED, HookSituation.ABSENT, HookSituation.FORMER})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DueHook:
+    """The hook that is next, and what the status has of it."""
+
+    attempt: Attempt
+    run: HookExecution
+    step: ExecuteHook
+    recorded: RunningHook | None
+
+    @property
+    def deployment(self) -> BundleDeployment:
+        return self.attempt.deployment
+
+    @property
+    def failed_uid(self) -> str:
+        return self.step.failed.uid if self.step.failed is not None else ""
+
+    @property
+    def key(self) -> ObjectKey:
+        key = self.step.hook.object.head.key
+        return key._replace(namespace=key.namespace or self.attempt.namespace)
+
+    @property
+    def begins_again(self) -> bool:
+        """Hooks of another rendering of this installation have run."""
+        return bool(self.run.superseded(self.deployment.status))
+
+    def object(self, resource: Resource) -> HookObject:
+        return hook_object(
+            self.step.hook,
+            resource,
+            owner=self.attempt.owner,
+            namespace=self.attempt.namespace,
+            mark=self.run.mark,
+            collected=FOREGROUND not in self.deployment.metadata.finalizers,  # it would go before it ends
+            asked=asked_of(self.deployment),
+            failed_uid=self.failed_uid,
+            takes_left=may_replace_left(self.deployment),
+        )
+
+    def running(self, wanted: HookObject, *, uid: str, asked: str) -> RunningHook:
+        """As the status has it."""
+        return RunningHook(
+            revision=self.run.revision,
+            run=self.run.mark,
+            event=self.run.event,
+            group=wanted.key.group,
+            version=wanted.resource.gvk.version,
+            kind=wanted.key.kind,
+            namespace=wanted.key.namespace,
+            name=wanted.key.name,
+            uid=uid,
+            delete_policies=tuple(sorted(self.step.hook.delete_policies)),
+            reconcile_at=asked,
+            rendering_digest=self.run.rendering,
+        )
+
+    def runs(self, begun: RunningHook | None = None, *, look: float | None = None) -> Progress:
+        """`begun`: its object, once it is there; until then it may be one that is in its place. `look`: seconds.
+
+        A request that came after the hook was begun is still to be acted on.
+        """
+        asked, detail = asked_of(self.deployment), details.RunningHook
+        detail_of_run = detail(event=self.run.event, begins_again=self.begins_again)
+        facts = [
+            Fact(cause=Cause.HOOK_RUNNING, detail=detail_of_run, objects=(self.key,)),
+            Fact(cause=Cause.JOB_RUNNING),
+        ]
+        if asked and (begun is None or begun.reconcile_at != asked):
+            facts.append(Fact(cause=Cause.REQUEST_OPEN))
+        if look is not None:
+            facts.append(look_again(look))
+        return Progress(facts=tuple(facts))
+
+    def not_run(self, error: RukPakError) -> Progress:
+        failure = failure_of(self.key, error)
+        return Progress(facts=(hook_not_run(self.run.event, failure, begins_again=self.begins_again),))
 
 
 class HookStage:
-    def __init__(self, jobs: HookJobs, given_up: GivenUpHooks, writer: DeploymentStatusWriter) -> None:
-        self._given_up = given_up
-        self._jobs = jobs
+    def __init__(self, objects: HookObjects, superseded: SupersededHooks, writer: DeploymentStatusWriter) -> None:
+        self._objects = objects
+        self._superseded = superseded
         self._writer = writer
 
     async def run(self, attempt: Attempt, hooks: Iterable[Hook], event: HookEvent) -> HooksOver | Progress:
@@ -64,88 +174,183 @@ class HookStage:
             state.untold, state.untold_of = (HOOKS_SKIPPED,), run.revision
             return HooksOver(facts=state.untold)
         records, asked = run.records(deployment.status), asked_of(deployment)
-        superseded = run.superseded(deployment.status)
-        failed = next((one for one in superseded if has_failed(one) and not is_asked_again(one, asked)), None)
+        former = run.superseded(deployment.status)
+        failed = next((one for one in former if has_failed(one) and not is_asked_again(one, asked)), None)
         if failed is not None:
             return Progress(facts=(_failed(failed, is_lost=True),))
-        again = (HOOKS_BEGIN_AGAIN,) if superseded else ()
+        again = (HOOKS_BEGIN_AGAIN,) if former else ()
         if again:
             state.untold, state.untold_of = again, run.revision
         match next_step(due, records, namespace=attempt.namespace, asked=asked):
             case ExecuteHook() as step:
                 return await self._proceed(attempt, run, step) + Progress(facts=again)
             case EventHooksFailed(record=record, delete=delete):
-                failures = await self._delete(state, delete)
+                failures = await self._objects.delete_recorded(deployment, state, delete)
                 for key, error in failures:
                     LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
                 left = (look_again(LEFT_SECONDS),) if failures else ()
                 return Progress(facts=(_failed(record), *left, *again))
             case EventHooksDone(delete=delete):
-                failures = await self._delete(state, delete)
+                failures = await self._objects.delete_recorded(deployment, state, delete)
                 refused = [hook_not_run(event, failure_of(*one)) for one in failures[:1]]
                 return Progress(facts=(*refused, *again)) if refused else HooksOver(facts=again)
 
     async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Progress:
-        """No two hooks are at work at once, also when one of them is of an installation that was given up."""
-        former = await self._given_up.at_work(attempt.deployment, attempt.state.hooks, [run])
-        if not isinstance(former, HooksOver):
+        """No two hooks are at work at once, also when one of them is of a superseded installation."""
+        former = await self._superseded.proceed(attempt.deployment, attempt.state.hooks, [run])
+        if isinstance(former, LookAgain):
             return former.progress
-        end = await self._jobs.end_of(attempt, run, step)
-        if isinstance(end, HookEnd):
-            end = (await self._recorded(attempt, run, step, end)).progress
-        return end + Progress(facts=former.facts)
+        if not isinstance(former, HooksOver):
+            return Progress(facts=former.facts)
+        resource = await self._objects.resource_of(step.hook.object.head.gvk)
+        if resource is None:
+            return Progress(facts=(hook_kind_missing(step.hook.object.head), *former.facts))
+        latest = self._writer.latest(attempt.deployment) or attempt.deployment
+        due = DueHook(attempt=attempt, run=run, step=step, recorded=latest.status.running_hook)
+        return await self._look(due, resource) + Progress(facts=former.facts)
 
-    async def _recorded(self, attempt: Attempt, run: HookExecution, step: ExecuteHook, end: HookEnd) -> LookAgain:
-        known = hook_record(
-            end,
-            revision=run.revision,
-            run=run.mark,
-            event=run.event,
-            rendering=run.rendering,
-            delete_policies=step.hook.delete_policies,
-        )
+    async def _look(self, due: DueHook, resource: Resource) -> Progress:
+        state, recorded = due.attempt.state.hooks, due.recorded
         try:
-            await self._write(attempt, run, known)
-        except (NotFoundError, StaleError):
-            return LookAgain(after=STALE_SECONDS)
-        attempt.state.hooks.job.recorded()
-        return LookAgain()
+            wanted = due.object(resource)
+            self._objects.watch(resource)
+            live = await self._objects.read(due.deployment, state, resource, wanted.key)
+        except UnavailableError as error:  # the hook may end well meanwhile
+            is_begun = recorded is not None and recorded.run == due.run.mark and bool(recorded.uid)
+            return due.runs(recorded, look=UNWATCHED_SECONDS) if is_begun else due.not_run(error)
+        except RukPakError as error:
+            return due.not_run(error)
+        return await self._act(due, wanted, live)
 
-    async def _write(self, attempt: Attempt, run: HookExecution, record: HookRecord) -> None:
+    async def _act(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
+        """One effect. What it changes is seen at the next look."""
+        found = situation(due.recorded, live, wanted)
+        if found in _CHANGES and not self._is_wanted(due):
+            return LookAgain(after=UNWANTED_SECONDS).progress
+        match found, live:
+            case HookSituation.UNANNOUNCED, _:
+                return await self._announce(due, due.running(wanted, uid="", asked=wanted.asked))
+            case HookSituation.ABSENT, _:
+                return await self._create(due, wanted)
+            case HookSituation.UNRECORDED, LiveHook():
+                return await self._announce(due, _running(due, wanted, live))
+            case HookSituation.FORMER, LiveHook():
+                return await self._replace(due, wanted, live)
+            case ((HookSituation.RUNNING | HookSituation.FORMER_RUNNING), LiveHook()):
+                begun = due.recorded if found is HookSituation.RUNNING else None
+                return due.runs(begun, look=_next_look(live, live.limit - live.age))
+            case HookSituation.LEAVING, LiveHook():
+                return self._leaving(due, live)
+            case ((HookSituation.NOT_REPLACEABLE | HookSituation.FOREIGN), LiveHook()):
+                is_foreign = found is HookSituation.FOREIGN
+                return due.not_run(ConflictError((refusal if is_foreign else not_replaceable)(live.metadata, wanted)))
+            case _:  # ended, or lost
+                return await self._record_end(due, wanted, live)
+
+    async def _announce(self, due: DueHook, hook: RunningHook) -> Progress:
+        """Whatever happens to this process, the next one knows what is about to be created, and that it was."""
+        is_recorded = await self._record_fields(due, StatusChange(running_hook=hook))
+        return due.runs(hook if hook.uid else None, look=0.0 if is_recorded else STALE_SECONDS)
+
+    async def _create(self, due: DueHook, wanted: HookObject) -> Progress:
+        try:
+            created = await self._objects.create(due.deployment, due.attempt.state.hooks, wanted)
+        except AlreadyExistsError:
+            text = f"{wanted.key} appeared while it was being created; it is looked at again"
+            return due.not_run(UnavailableError(text))
+        except RukPakError as error:
+            return due.not_run(error)
+        if not has_verdict(wanted.resource.group_kind):
+            return due.runs(look=0.0)
+        return await self._announce(due, due.running(wanted, uid=created.uid, asked=wanted.asked))
+
+    async def _replace(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:
+        """A Job that may still be at work goes after its Pods."""
+        is_at_work = wanted.resource.group_kind == JOB and live.verdict is None
+        propagation = "Foreground" if is_at_work else "Background"
+        try:
+            await self._objects.delete(due.deployment, wanted.resource, wanted.key, live.metadata.uid, propagation)
+        except RukPakError as error:
+            return due.not_run(error)
+        return due.runs(look=0.0)
+
+    def _leaving(self, due: DueHook, live: LiveHook) -> Progress:
+        left = GONE_SECONDS - seconds_since(live.metadata.deletion_timestamp, self._objects.now())
+        if left > 0:
+            return due.runs(look=_next_look(live, left))
+        held_by = with_finalizers(live.metadata.finalizers)
+        text = f"{due.key}, which was left by a former hook, is still being deleted{held_by}"
+        (fact,) = due.not_run(UnavailableError(text)).facts
+        return Progress(facts=(replace(fact, wakes=frozenset({due.key})),))
+
+    async def _record_end(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
         """Of one revision only, and of one rendering of it; and of each run of a hook the last.
 
-        What others have left goes by its policy, because nobody knows of it afterwards; it stays while it cannot.
+        What others have left goes by its policy before their records do; it stays while it cannot.
         """
-        deployment, superseded = attempt.deployment, run.superseded(attempt.deployment.status)
+        hook, end, started_at = due.recorded, _DELETED, ""
+        if live is not None:
+            hook, end = _running(due, wanted, live), live.end or _DELETED
+            started_at = live.metadata.creation_timestamp or ""
+        if hook is None:
+            raise AssertionError("a hook that is lost was recorded")
+        record = ended_hook(hook, end, started_at=started_at, now=self._objects.now())
+        deployment, run, state = due.deployment, due.run, due.attempt.state.hooks
+        superseded = run.superseded(deployment.status)
         others = [
             one
             for one in deployment.status.hooks
             if one.revision == run.revision and one not in superseded and (one.run, one.key) != (record.run, record.key)
         ]
         left = [one for one in deployment.status.hooks if one.run != run.mark and one not in others]
-        refused = {key for key, _ in await self._delete(attempt.state.hooks, filter(goes_by_policy, left))}
+        failures = await self._objects.delete_recorded(deployment, state, [one for one in left if goes_by_policy(one)])
+        refused = {key for key, _ in failures}
         others += [one for one in left if one.key in refused and one not in superseded]
-        await self._writer.record(
-            deployment,
-            StatusChange(hooks=(*others, record), running_hook=None),
-            ready=messages.hook_ended(run.event, record.key, record.result),
-            is_request_open=asked_of(deployment) not in {"", record.reconcile_at},
-        )
+        try:
+            await self._writer.record(
+                deployment,
+                StatusChange(hooks=(*others, record), running_hook=None),
+                ready=messages.hook_ended(run.event, record.key, record.result),
+                is_request_open=asked_of(deployment) not in {"", record.reconcile_at},
+            )
+        except (NotFoundError, StaleError):
+            return LookAgain(after=STALE_SECONDS).progress
+        return LookAgain().progress
 
-    async def _delete(self, state: HookState, records: Iterable[HookRecord]) -> list[tuple[ObjectKey, RukPakError]]:
-        """Nobody waits for them to be gone. The answer: what could not be deleted."""
-        deleted, failures = state.deleted, list[tuple[ObjectKey, RukPakError]]()
-        for record in records:
-            if record.uid in deleted:
-                continue
-            try:
-                if await self._jobs.delete(record):
-                    deleted.add(record.uid)
-            except RukPakError as error:
-                failures.append((record.key, error))
-        return failures
+    async def _record_fields(self, due: DueHook, change: StatusChange) -> bool:
+        """False: the status was written meanwhile, and is read again."""
+        try:
+            await self._writer.record_fields(due.deployment, change)
+        except (NotFoundError, StaleError):
+            return False
+        return True
+
+    def _is_wanted(self, due: DueHook) -> bool:
+        """By what is known now; the look was begun a while ago."""
+        deployment, latest = due.deployment, self._writer.latest(due.deployment)
+        if latest is None or due.attempt.state.has_ended or skips_hooks(latest):
+            return False
+        if due.run.event in DELETE_EVENTS:
+            return latest.metadata.is_deleted
+        is_same = latest.metadata.generation == deployment.metadata.generation
+        return is_same and not latest.metadata.is_deleted and not latest.spec.suspend
+
+
+def _running(due: DueHook, wanted: HookObject, live: LiveHook) -> RunningHook:
+    """What runs to an end answers the request that it was created with; what needs no time answers the latest one,
+    else it would be run again for ever, with what needs it. So does what failed, and has succeeded since.
+    """
+    metadata = live.metadata
+    answers_latest = not has_verdict(wanted.resource.group_kind) or metadata.uid == wanted.failed_uid
+    asked = wanted.asked if answers_latest else metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+    return due.running(wanted, uid=metadata.uid, asked=asked)
+
+
+def _next_look(live: LiveHook, left: float) -> float:
+    """The watch brings the key back before; what a former release has created it does not show."""
+    return left if HOOK_LABEL in live.metadata.labels else min(left, UNWATCHED_SECONDS)
 
 
 def _failed(record: HookRecord, *, is_lost: bool = False) -> Fact:
-    detail = FailedHook(event=HookEvent(record.event), why=record.message, is_lost=is_lost)
+    detail = details.FailedHook(event=HookEvent(record.event), why=record.message, is_lost=is_lost)
     return Fact(cause=Cause.HOOK_FAILED, detail=detail, objects=(record.key,))

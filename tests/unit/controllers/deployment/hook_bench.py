@@ -7,54 +7,62 @@ import orjson
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
-from rukpak_py.api.hook_status import RunningHook
+from rukpak_py.apply.marks import Owner
+from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.hooks.given_up import GivenUpHooks
-from rukpak_py.controllers.deployment.hooks.hook_facts import FormerHookAtWork, HooksOver, LookAgain
-from rukpak_py.controllers.deployment.hooks.hook_jobs import HookJobs
-from rukpak_py.controllers.deployment.hooks.runner import HookEnd
+from rukpak_py.controllers.deployment.hooks.around import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.facts import HooksOver, LookAgain, SupersededHookRuns
+from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
+from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
 from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
+from rukpak_py.kube.resources import Resource
 from tests.unit.controllers.deployment.parts import FakeCluster, attempt
 from tests.unit.controllers.deployment.test_hook_objects import JOBS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import UID, deployment
-from tests.waiting import until
 
 SECONDS = 300.0
-Former = FormerHookAtWork | LookAgain | HooksOver
+Superseded = SupersededHookRuns | LookAgain | HooksOver
 
 
 class HookBench:
     def __init__(self) -> None:
-        self.client, self.ended = FakeClient(), list[str]()
+        self.client, self.cluster, self.watched = FakeClient(), FakeCluster(), set[str]()
         self.now = NOW
-        client, cluster = self.client.as_client(), FakeCluster()
-        cluster.resources.append(JOBS)
+        self.cluster.resources.append(JOBS)
         self.deployments = Cache[BundleDeployment](clock=Clock())
-        writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
-        self.running = Jobs[HookEnd | None](on_end=self.ended.append)
         self.state = DeploymentState()
-        self.jobs = HookJobs(
-            client,
-            cluster.as_cluster(),
-            self.deployments,
-            writer,
+        writer = DeploymentStatusWriter(client=self.client.as_client(), deployments=self.deployments)
+        objects = HookObjects(
+            self.cluster.as_cluster(),
+            target_of=self._target_of,
+            watch=self._watch,
             now=lambda: self.now,
             seconds=SECONDS,
-            jobs=self.running,
         )
-        self.given_up = GivenUpHooks(client, self.jobs, writer, now=lambda: self.now, seconds=SECONDS)
-        self.stage = HookStage(self.jobs, self.given_up, writer)
+        self.superseded = SupersededHooks(objects, writer)
+        self.stage = HookStage(objects, self.superseded, writer)
+        self.release = ReleaseHooks(self.stage, self.superseded)
+
+    def _target_of(self, of: BundleDeployment) -> Target:
+        return Target(
+            owner=Owner.of(of),
+            last_applied=LastApplied(),
+            resource_of=self.cluster.as_kinds().resource_of(),
+            client=self.client.as_client(),
+        )
+
+    def _watch(self, resource: Resource) -> None:
+        self.watched.add(resource.gvk.kind)
 
     def has(self, of: BundleDeployment) -> None:
         """In the cluster, and in the cache."""
@@ -76,24 +84,26 @@ class HookBench:
         one.state.rendered(one.content, ContentFacts(rendering=rendering))
         return one
 
-    @property
-    def begun(self) -> RunningHook | None:
-        """By this process, and without a record of its end."""
-        return self.state.hooks.job.begun
-
-    async def at_work(self, of: BundleDeployment, wanted: list[HookExecution]) -> Former:
-        return await self.given_up.at_work(of, self.state.hooks, wanted)
-
-    async def close(self) -> None:
-        await self.running.close()
+    async def proceed(self, of: BundleDeployment, wanted: list[HookExecution]) -> Superseded:
+        return await self.superseded.proceed(of, self.state.hooks, wanted)
 
     async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> HooksOver | Progress:
         """One reconcile."""
         return await self.stage.run(one, hooks, event)
 
-    async def until_one_more_has_ended(self) -> None:
-        before = len(self.ended)
-        await until(lambda: len(self.ended) > before)
+    async def run(
+        self,
+        *hooks: Hook,
+        rendering: str = "sha256:a",
+        event: HookEvent = HookEvent.PRE_INSTALL,
+        annotations: dict[str, str] | None = None,
+    ) -> HooksOver | Progress:
+        """Looks until one has to wait for something."""
+        for _ in range(20):
+            found = await self.look(self.attempt(rendering, **annotations or {}), *hooks, event=event)
+            if isinstance(found, HooksOver) or not has(found, Cause.LOOK_AGAIN) or pause(found) > 0:
+                return found
+        raise AssertionError("looks go on and on")
 
     def live(self, kind: str, name: str) -> dict[str, Any]:
         return self.client.objects[kind, name]
@@ -110,12 +120,12 @@ def hook(manifest: dict[str, Any], *policies: DeletePolicy, event: HookEvent = H
     return Hook(object=made, events=frozenset({event}), delete_policies=chosen)
 
 
-def causes(found: Former | Progress) -> list[Cause]:
+def causes(found: Superseded | Progress) -> list[Cause]:
     """Of what people read."""
     return [fact.cause for fact in found.facts if fact.row.kind is not Kind.SILENT]
 
 
-def texts(found: Former | Progress) -> list[str]:
+def texts(found: Superseded | Progress) -> list[str]:
     return [fact.text for fact in found.facts if fact.row.kind is not Kind.SILENT]
 
 

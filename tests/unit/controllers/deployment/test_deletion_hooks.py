@@ -16,8 +16,8 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent, DeletionHooks
-from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
+from rukpak_py.controllers.deployment.hooks.around import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
@@ -78,7 +78,7 @@ class Renderings:
 
 
 @dataclass
-class GivenUp:
+class Superseded:
     """`left`: hooks that cannot be deleted, and why."""
 
     left: list[tuple[ObjectKey, RukPakError]] = field(default_factory=list)
@@ -93,13 +93,13 @@ class Bench:
     values: FakeValuesObjects = field(default_factory=FakeValuesObjects)
     bundles: Bundles = field(default_factory=Bundles)
     renderings: Renderings = field(default_factory=Renderings)
-    given_up: GivenUp = field(default_factory=GivenUp)
+    superseded: Superseded = field(default_factory=Superseded)
 
     @property
     def hooks(self) -> DeletionHooks:
         parts: dict[str, Any] = {
             "stage": None,
-            "given_up": self.given_up,
+            "superseded": self.superseded,
             "templates": self.bundles,
             "rendering": self.renderings,
         }
@@ -222,10 +222,10 @@ async def test_content_that_is_not_rendered_yet_is_waited_for_with_advice(
 
 
 async def test_hooks_that_cannot_be_deleted_are_named(bench: Bench) -> None:
-    assert await bench.hooks.clean_up(deleted(), DeploymentState()) is None
+    assert await bench.hooks.clean_up(deleted()) is None
     key = ObjectKey("batch", "Job", "ns", "j")
-    bench.given_up.left = [(key, UnavailableError("the server is down"))]
-    found = await bench.hooks.clean_up(deleted(), DeploymentState())
+    bench.superseded.left = [(key, UnavailableError("the server is down"))]
+    found = await bench.hooks.clean_up(deleted())
     assert found is not None
     (fact,) = found.facts
     assert (fact.cause, fact.objects) == (Cause.DELETION_FAILED, (key,))

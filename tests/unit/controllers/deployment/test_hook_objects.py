@@ -1,24 +1,31 @@
-"""The object of a hook as it is created, whose an object of its name is, and whether it has ended."""
+"""The object of a hook as it is created, how it ends, and the situation of what is recorded and what is live."""
 
 from typing import Any
 
 import orjson
 import pytest
 
+from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.api.names import (
     HELM_HOOK_ANNOTATION,
+    HOOK_LABEL,
     HOOK_RUN_ANNOTATION,
     OWNER_UID_ANNOTATION,
     RECONCILE_AT_ANNOTATION,
 )
 from rukpak_py.controllers.deployment.hooks.hook_object import (
+    SUCCEEDED,
     HookObject,
-    HookObjectSituation,
+    HookSituation,
+    HookVerdict,
+    LiveHook,
     hook_object,
     refusal,
+    seconds_since,
     situation,
+    time_limit,
+    verdict,
 )
-from rukpak_py.controllers.deployment.hooks.verdict import SUCCEEDED, HookVerdict, time_limit, verdict
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, PODS, Resource
@@ -40,7 +47,7 @@ def made(
         delete_policies=frozenset(policies),
         outlives=outlives,
     )
-    given = {"owner": OWNER, "namespace": "ns", "mark": "m", "seconds": 300.0, **more}
+    given = {"owner": OWNER, "namespace": "ns", "mark": "m", **more}
     return hook_object(hook, resource, **given)
 
 
@@ -62,6 +69,7 @@ def test_it_has_the_mark_of_its_run_and_belongs_to_its_deployment_without_being_
         "name": "a",
         "namespace": "ns",
         "annotations": {"a": "b", HOOK_RUN_ANNOTATION: "m", OWNER_UID_ANNOTATION: OWNER.uid},
+        "labels": {HOOK_LABEL: OWNER.uid},
         "ownerReferences": [reference()],
     }
     assert "status" not in sent(one)
@@ -88,41 +96,100 @@ def test_a_job_stays_until_its_end_can_be_read(ttl: int | None, expected: int | 
     assert found["spec"].get("ttlSecondsAfterFinished") == expected
 
 
-# Whose it is
+# The situation
 
 MARKED = {HOOK_RUN_ANNOTATION: "m"}
 HELM = {HELM_HOOK_ANNOTATION: "pre-install"}
+OURS: dict[str, Any] = {"annotations": MARKED, "ownerReferences": [reference()]}
+OLDER: dict[str, Any] = {"annotations": {HOOK_RUN_ANNOTATION: "older"}, "ownerReferences": [reference()]}
+GOING: dict[str, Any] = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
 WANTED = made(config_map(), failed_uid="failed")
+JOB_MANIFEST = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "a"}, "spec": {}}
+DUE = made(JOB_MANIFEST, JOBS, failed_uid="failed", asked="now")
+FAILED = HookVerdict(succeeded=False, why="so")
+
+
+def there(end: HookVerdict | None = None, age: float = 0.0, **of: Any) -> LiveHook:
+    return LiveHook(metadata=metadata(**of), verdict=end, age=age, limit=300.0)
+
+
+def recorded(**fields: Any) -> RunningHook:
+    given = {"revision": "r", "run": "m", "event": "pre-install", "group": "batch", "version": "v1", "kind": "Job"}
+    return RunningHook(**{**given, "namespace": "ns", "name": "a", "reconcile_at": "now", **fields})
+
+
+S = HookSituation
 
 
 @pytest.mark.parametrize(
-    ("live", "expected"),
+    ("record", "live", "due", "expected"),
     [
-        ({"annotations": MARKED, "ownerReferences": [reference()]}, HookObjectSituation.OF_THIS_RUN),
-        ({"annotations": {**MARKED, OWNER_UID_ANNOTATION: OWNER.uid}}, HookObjectSituation.OF_THIS_RUN),
-        ({"annotations": MARKED, "ownerReferences": [reference()], "uid": "failed"}, HookObjectSituation.HAS_FAILED),
-        ({"annotations": {HOOK_RUN_ANNOTATION: "older"}, "ownerReferences": [reference()]}, HookObjectSituation.OURS),
-        ({"annotations": MARKED}, HookObjectSituation.FOREIGN),
-        ({"annotations": MARKED, "ownerReferences": [reference(OTHER)]}, HookObjectSituation.FOREIGN),
-        ({"annotations": {**HELM, **MARKED}, "ownerReferences": [OWNER.reference]}, HookObjectSituation.FOREIGN),
-        ({"annotations": HELM}, HookObjectSituation.FOREIGN),
-        ({}, HookObjectSituation.FOREIGN),
+        (None, None, DUE, S.UNANNOUNCED),
+        (recorded(run="older"), None, DUE, S.UNANNOUNCED),
+        (recorded(reconcile_at="earlier"), None, DUE, S.UNANNOUNCED),
+        (recorded(uid="u", result="Failed"), None, DUE, S.UNANNOUNCED),  # begun once more before it was cleared
+        (recorded(uid="failed"), None, DUE, S.UNANNOUNCED),
+        (recorded(), None, DUE, S.ABSENT),
+        (recorded(uid="u"), None, DUE, S.LOST),
+        (None, None, WANTED, S.ABSENT),
+        (None, there(**OURS), DUE, S.UNRECORDED),
+        (recorded(), there(**OURS), DUE, S.UNRECORDED),
+        (recorded(uid="u"), there(uid="u", **OURS), DUE, S.RUNNING),
+        (recorded(uid="u"), there(uid="u", **OURS, **GOING), DUE, S.RUNNING),
+        (recorded(uid="u"), there(uid="u", age=300.0, **OURS), DUE, S.ENDED),
+        (recorded(uid="u"), there(FAILED, uid="u", **OURS), DUE, S.ENDED),
+        (None, there(SUCCEEDED, **OURS), WANTED, S.ENDED),
+        (None, there(SUCCEEDED, annotations={**MARKED, OWNER_UID_ANNOTATION: OWNER.uid}), WANTED, S.ENDED),
+        (None, there(**OURS, **GOING), DUE, S.LEAVING),
+        (None, there(FAILED, uid="failed", **OURS), DUE, S.FORMER),
+        (None, there(uid="failed", age=300.0, **OURS), DUE, S.FORMER),
+        (None, there(FAILED, uid="failed", **OURS, **GOING), DUE, S.LEAVING),
+        (None, there(SUCCEEDED, uid="failed", **OURS), DUE, S.ENDED),
+        (None, there(**OLDER), DUE, S.FORMER_RUNNING),
+        (None, there(age=300.0, **OLDER), DUE, S.FORMER),
+        (None, there(SUCCEEDED, **OLDER), DUE, S.FORMER),
+        (None, there(**OLDER, **GOING), DUE, S.LEAVING),
+        (None, there(SUCCEEDED, **OLDER), made(config_map(), policies=[]), S.NOT_REPLACEABLE),
+        (None, there(SUCCEEDED, **OLDER, **GOING), made(config_map(), policies=[]), S.LEAVING),
+        (None, there(annotations=MARKED), DUE, S.FOREIGN),
+        (None, there(annotations=MARKED, ownerReferences=[reference(OTHER)]), DUE, S.FOREIGN),
+        (None, there(annotations={**HELM, **MARKED}, ownerReferences=[OWNER.reference]), DUE, S.FOREIGN),
+        (None, there(annotations=HELM), DUE, S.FOREIGN),
+        (None, there(**GOING), DUE, S.FOREIGN),
     ],
 )
-def test_situations(live: dict[str, Any], expected: HookObjectSituation) -> None:
-    assert situation(metadata(**live), WANTED) is expected
+def test_situation_of_a_hook_that_is_due(
+    record: RunningHook | None, live: LiveHook | None, due: HookObject, expected: HookSituation
+) -> None:
+    assert situation(record, live, due) is expected
 
 
-def test_other_situations() -> None:
+@pytest.mark.parametrize(
+    ("record", "live", "expected"),
+    [
+        (recorded(), there(), S.SUPERSEDED_RUNNING),
+        (recorded(), there(age=300.0), S.SUPERSEDED_ENDED),
+        (recorded(), there(FAILED), S.SUPERSEDED_ENDED),
+        (recorded(), None, S.SUPERSEDED_ENDED),
+        (recorded(result="Succeeded"), None, S.SUPERSEDED_RECORDED),
+    ],
+)
+def test_situation_of_a_hook_that_was_superseded(
+    record: RunningHook, live: LiveHook | None, expected: HookSituation
+) -> None:
+    assert situation(record, live, None) is expected
+
+
+def test_situation_of_hooks_that_helm_left_and_of_definitions() -> None:
     takes = made(config_map(), takes_left=True)
-    assert situation(metadata(annotations=HELM), takes) is HookObjectSituation.LEFT_BY_HELM
-    assert situation(metadata(), takes) is HookObjectSituation.FOREIGN
+    assert situation(None, there(SUCCEEDED, annotations=HELM), takes) is S.FORMER
+    assert situation(None, there(), takes) is S.FOREIGN
     for owner in (REPLICA_SET, reference(OTHER)):
-        assert situation(metadata(annotations=HELM, ownerReferences=[owner]), takes) is HookObjectSituation.FOREIGN
+        assert situation(None, there(annotations=HELM, ownerReferences=[owner]), takes) is S.FOREIGN
     crd = made(
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "metadata": {"name": "a"}}, CRDS
     )
-    assert situation(metadata(), crd) is HookObjectSituation.THERE
+    assert situation(None, there(SUCCEEDED), crd) is S.ENDED, "it is never replaced"
 
 
 @pytest.mark.parametrize(
@@ -203,3 +270,10 @@ def test_verdicts(kind: GroupKind, manifest: dict[str, Any], expected: HookVerdi
 )
 def test_time_limits(kind: GroupKind, spec: dict[str, Any], expected: float) -> None:
     assert time_limit(kind, {"spec": spec}, 300) == expected
+
+
+def test_age_of_an_object_whose_times_cannot_be_compared_is_none() -> None:
+    assert seconds_since("2026-01-01T00:00:00Z", "2026-01-01T00:02:00Z") == 120
+    assert seconds_since("2026-01-01T00:02:00Z", "2026-01-01T00:00:00Z") == 0
+    assert seconds_since(None, "2026-01-01T00:00:00Z") == 0
+    assert seconds_since("yesterday", "2026-01-01T00:00:00Z") == 0

@@ -1,7 +1,5 @@
 """Hooks of an installation whose rendering is lost half-way, and requests that come while a hook runs."""
 
-from collections.abc import AsyncIterator
-
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
@@ -9,19 +7,26 @@ from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.api.notes import Note
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_BEGIN_AGAIN, HOOKS_SKIPPED, HooksOver
-from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.facts import HOOKS_BEGIN_AGAIN, HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
-from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
+from rukpak_py.formats.hook import DeletePolicy, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
-from tests.unit.controllers.deployment.hook_bench import HookBench, causes, has, hook, is_running, pause, texts
+from tests.unit.controllers.deployment.hook_bench import (
+    HookBench,
+    causes,
+    has,
+    hook,
+    is_next_look,
+    is_running,
+    pause,
+    texts,
+)
 from tests.unit.controllers.deployment.test_hook_objects import job
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.values import deployment
-from tests.waiting import until
 
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {}}
 MAP_HOOK, JOB_HOOK = hook(config_map()), hook(JOB)
@@ -30,18 +35,10 @@ FINISHED = Progress(reached=Reached.FINISHED)
 
 
 @pytest.fixture
-async def bench() -> AsyncIterator[HookBench]:
+def bench() -> HookBench:
     bench = HookBench()
     bench.has(deployment())
-    yield bench
-    await bench.close()
-
-
-async def run_one(bench: HookBench, one: Hook, rendering: str = "sha256:a", **annotations: str) -> None:
-    """Until its end is recorded."""
-    while is_running(found := await bench.look(bench.attempt(rendering, **annotations), one)):
-        await bench.until_one_more_has_ended()
-    assert pause(found) == 0
+    return bench
 
 
 def records(bench: HookBench) -> list[tuple[str, str]]:
@@ -49,25 +46,23 @@ def records(bench: HookBench) -> list[tuple[str, str]]:
 
 
 async def test_hooks_of_a_rendering_that_is_lost_are_run_again(bench: HookBench) -> None:
-    await run_one(bench, MAP_HOOK, LOST)
+    await bench.run(MAP_HOOK, rendering=LOST)
     assert records(bench) == [("a", LOST)]
     assert await bench.look(bench.attempt(LOST), MAP_HOOK) == HooksOver()
     found = await bench.look(bench.attempt(), MAP_HOOK)
     assert texts(found)[0] == f"the pre-install hook ConfigMap ns/a is running; {messages.HOOKS_BEGIN_AGAIN}"
     assert causes(found) == [Cause.HOOK_RUNNING, Cause.HOOKS_BEGIN_AGAIN]
-    await bench.until_one_more_has_ended()
-    await run_one(bench, MAP_HOOK)
+    await bench.run(MAP_HOOK)
     assert bench.writes == ["create ConfigMap a", "delete ConfigMap a", "create ConfigMap a"]
     assert records(bench) == [("a", "sha256:a")]
     assert await bench.look(bench.attempt(), MAP_HOOK) == HooksOver()
 
 
-async def test_that_hooks_are_run_again_is_told_however_fast_they_are(bench: HookBench) -> None:
+async def test_hooks_that_are_run_again_are_told_however_fast_they_are(bench: HookBench) -> None:
     """Their records leave no trace of it, and what ends within a moment is in no status before."""
-    await run_one(bench, MAP_HOOK, LOST)
+    await bench.run(MAP_HOOK, rendering=LOST)
     await bench.look(bench.attempt(), MAP_HOOK)
-    await bench.until_one_more_has_ended()
-    await run_one(bench, MAP_HOOK)
+    await bench.run(MAP_HOOK)
     assert await bench.look(bench.attempt(), MAP_HOOK) == HooksOver()
     assert await told_after_it_is_applied(bench) == [HOOKS_BEGIN_AGAIN]
 
@@ -85,92 +80,75 @@ async def test_hooks_that_are_skipped_are_told_until_a_status_shows_it(bench: Ho
 
 async def told_after_it_is_applied(bench: HookBench) -> list[Fact]:
     """By a look that comes to no hook."""
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    found = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert found.reached is Reached.FINISHED
     return list(found.facts)
 
 
 async def test_a_hook_that_may_not_be_replaced_is_named_and_nothing_is_mixed(bench: HookBench) -> None:
     lasting = hook(config_map(), DeletePolicy.HOOK_FAILED)
-    await run_one(bench, lasting, LOST)
-    while is_running(found := await bench.look(bench.attempt(), lasting)):
-        await bench.until_one_more_has_ended()
+    await bench.run(lasting, rendering=LOST)
+    found = await bench.run(lasting)
     assert causes(found) == [Cause.CONFLICT, Cause.HOOKS_BEGIN_AGAIN]
     assert "ConfigMap ns/a was left by a former hook" in texts(found)[0]
     assert messages.HOOKS_BEGIN_AGAIN in texts(found)[0]
     assert records(bench) == [("a", LOST)]
 
 
-async def test_what_failed_of_a_rendering_that_is_lost_is_not_run_again_before_somebody_asks(bench: HookBench) -> None:
-    await bench.look(bench.attempt(LOST), JOB_HOOK)
-    await until(lambda: bench.begun)
+async def test_failed_hook_of_a_rendering_that_is_lost_is_not_run_again_unasked(bench: HookBench) -> None:
+    await bench.run(JOB_HOOK, rendering=LOST)
     bench.live("Job", "j").update(job(("Failed", "True")))
-    await bench.until_one_more_has_ended()
-    await run_one(bench, JOB_HOOK, LOST)
+    await bench.run(JOB_HOOK, rendering=LOST)
     found = await bench.look(bench.attempt(), JOB_HOOK)
     assert causes(found) == [Cause.HOOK_FAILED]
     assert "Job.batch/ns/j failed: Why: so, and the rendering that it is of is lost" in texts(found)[0]
     assert bench.writes == ["create Job j"]
-    asked = {RECONCILE_AT_ANNOTATION: "now"}
-    assert is_running(await bench.look(bench.attempt(**asked), JOB_HOOK))
-    await until(lambda: len(bench.writes) > 2)
+    assert is_running(await bench.run(JOB_HOOK, annotations={RECONCILE_AT_ANNOTATION: "now"}))
     assert bench.writes == ["create Job j", "delete Job j", "create Job j"]
 
 
-async def test_what_is_asked_while_a_hook_runs_runs_it_again_once_it_has_failed(bench: HookBench) -> None:
-    await bench.look(bench.attempt(), JOB_HOOK)
-    await until(lambda: bench.begun)
+async def test_request_while_a_hook_runs_runs_it_again_once_it_has_failed(bench: HookBench) -> None:
+    await bench.run(JOB_HOOK)
     uid = bench.live("Job", "j")["metadata"]["uid"]
     asked = {RECONCILE_AT_ANNOTATION: "now"}
     assert has(await bench.look(bench.attempt(**asked), JOB_HOOK), Cause.REQUEST_OPEN)
     bench.live("Job", "j").update(job(("Failed", "True")))
-    await bench.until_one_more_has_ended()
-    await run_one(bench, JOB_HOOK, **asked)
+    await bench.look(bench.attempt(**asked), JOB_HOOK)
     assert (bench.status.hooks[0].reconcile_at, bench.status.last_handled_reconcile_at) == ("", "")
-    assert is_running(await bench.look(bench.attempt(**asked), JOB_HOOK))
-    await until(lambda: bench.begun)
+    found = await bench.run(JOB_HOOK, annotations=asked)
     assert bench.live("Job", "j")["metadata"]["uid"] != uid
-    found = await bench.look(bench.attempt(**asked), JOB_HOOK)
     assert is_running(found)
     assert not has(found, Cause.REQUEST_OPEN)
 
 
-async def test_what_another_process_has_begun_and_nobody_saw_end_is_not_begun_again_unasked(bench: HookBench) -> None:
+async def test_hook_of_another_process_whose_end_no_process_saw_is_not_begun_again_unasked(bench: HookBench) -> None:
     """It went with its time to live, for instance, while no process was there."""
-    await bench.look(bench.attempt(), JOB_HOOK)
-    await until(lambda: (begun := bench.begun) is not None and begun.uid)
-    begun = bench.begun
+    await bench.run(JOB_HOOK)
+    begun = bench.status.running_hook
     assert begun is not None
-    await bench.close()
     later = HookBench()
     later.has(deployment(status=BundleDeploymentStatus(running_hook=begun)))
-    await run_one(later, JOB_HOOK)
-    found = await later.look(later.attempt(), JOB_HOOK)
+    found = await later.run(JOB_HOOK)
     assert causes(found) == [Cause.HOOK_FAILED]
     assert "Job.batch/ns/j failed: it was deleted before it ended" in texts(found)[0]
     assert ([one.uid for one in later.status.hooks], later.status.running_hook) == ([begun.uid], None)
     assert later.writes == []
-    asked = {RECONCILE_AT_ANNOTATION: "now"}
-    assert is_running(await later.look(later.attempt(**asked), JOB_HOOK))
-    await until(lambda: later.writes == ["create Job j"])
-    await later.close()
+    assert is_running(await later.run(JOB_HOOK, annotations={RECONCILE_AT_ANNOTATION: "now"}))
+    assert later.writes == ["create Job j"]
 
 
-async def test_what_a_failed_hook_leaves_is_deleted_again_when_that_was_refused(bench: HookBench) -> None:
+async def test_failed_hook_whose_deletion_was_refused_is_deleted_again(bench: HookBench) -> None:
     failing = hook(JOB, DeletePolicy.HOOK_FAILED)
-    await bench.look(bench.attempt(), failing)
-    await until(lambda: bench.begun)
+    await bench.run(failing)
     bench.live("Job", "j").update(job(("Failed", "True")))
-    await bench.until_one_more_has_ended()
-    await run_one(bench, failing)
-    release = ReleaseHooks(bench.stage, bench.given_up)
+    assert is_next_look(await bench.look(bench.attempt(), failing))
     rendered = Rendered(
         desired=(), resolution=Resolution(states={}, resources={}), objects=(), size=0, hooks=(failing,)
     )
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    first = await release.before(bench.attempt(), rendered)
+    first = await bench.release.before(bench.attempt(), rendered)
     bench.client.failing.clear()
-    second = await release.before(bench.attempt(), rendered)
+    second = await bench.release.before(bench.attempt(), rendered)
     for found in (first, second):
         assert isinstance(found, Progress)
         assert (causes(found), found.reached) == ([Cause.HOOK_FAILED], Reached.NOTHING)
@@ -179,9 +157,9 @@ async def test_what_a_failed_hook_leaves_is_deleted_again_when_that_was_refused(
     assert ("Job", "j") not in bench.client.objects
 
 
-async def test_what_comes_after_everything_was_applied_is_no_refusal(bench: HookBench) -> None:
+async def test_hook_after_everything_was_applied_is_no_refusal(bench: HookBench) -> None:
     after = hook(JOB, event=HookEvent.POST_INSTALL)
     rendered = Rendered(desired=(), resolution=Resolution(states={}, resources={}), objects=(), size=0, hooks=(after,))
-    found = await ReleaseHooks(bench.stage, bench.given_up).after(bench.attempt(), rendered)
+    found = await bench.release.after(bench.attempt(), rendered)
     assert isinstance(found, Progress)
     assert (causes(found), found.reached) == ([Cause.HOOK_RUNNING], Reached.PARTLY)

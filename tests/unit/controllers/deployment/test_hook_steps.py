@@ -5,7 +5,7 @@ from collections.abc import Sequence
 import pytest
 
 from rukpak_py.api.hook_status import HookRecord, HookResult
-from rukpak_py.controllers.deployment.hooks.steps import EventHooksDone, EventHooksFailed, ExecuteHook, next_step
+from rukpak_py.controllers.deployment.hooks.runs import EventHooksDone, EventHooksFailed, ExecuteHook, next_step
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from tests.unit.controllers.values import hook_record

@@ -18,7 +18,7 @@ from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.hooks.hook_facts import HooksOver
+from rukpak_py.controllers.deployment.hooks.facts import HooksOver
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler, must_judge_kept_crds
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered
@@ -140,7 +140,7 @@ class Stages:
     def are_due_before(self, *_: object) -> bool:
         return False
 
-    async def with_given_up(self, _attempt: Attempt, progress: Progress) -> Progress:
+    async def with_superseded(self, _attempt: Attempt, progress: Progress) -> Progress:
         return progress
 
     # the plan and its gates

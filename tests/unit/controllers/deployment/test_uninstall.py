@@ -20,8 +20,8 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.marks import applied_value, identity
 from rukpak_py.apply.results import kind_wakes
-from rukpak_py.controllers.deployment.hooks.deletion import DeletedContent
-from rukpak_py.controllers.deployment.hooks.hook_facts import HOOKS_SKIPPED, HooksOver
+from rukpak_py.controllers.deployment.hooks.around import DeletedContent
+from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.result.causes import Cause
@@ -77,7 +77,7 @@ class Hooks:
         self.rest[event] = left - 1
         return Progress(facts=(_said(Cause.HOOK_RUNNING, event),))
 
-    async def clean_up(self, _deployment: BundleDeployment, _state: DeploymentState) -> Progress | None:
+    async def clean_up(self, _deployment: BundleDeployment) -> Progress | None:
         return self.left
 
 

@@ -4,7 +4,7 @@ What was just recorded makes everything else that this look has found out of dat
 then (`LookAgain`), and the next look begins with it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
@@ -14,10 +14,10 @@ from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_
 from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import API_ERRORS
-from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange, Words
+from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
-from rukpak_py.core.objects import Head, ObjectKey
+from rukpak_py.core.objects import Head
 from rukpak_py.formats.hook import HookEvent
 
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
@@ -26,6 +26,17 @@ _CAUSES = {FailureKind.CONTENT: Cause.NOT_APPLICABLE, FailureKind.CONFLICT: Caus
 
 HOOKS_SKIPPED = Fact(cause=Cause.HOOKS_SKIPPED, detail=details.HOOKS_SKIPPED)
 HOOKS_BEGIN_AGAIN = Fact(cause=Cause.HOOKS_BEGIN_AGAIN, detail=details.HOOKS_BEGIN_AGAIN)
+
+
+@dataclass(slots=True)
+class HookState:
+    """What this process remembers of the hooks of a deployment. The status has what another process needs to know."""
+
+    run: str = ""  # whose first hook was begun
+    created: tuple[str, float] = ("", 0.0)  # the last object that this process has created: its uid, and the loop time
+    deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
+    untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
+    untold_of: str = ""  # ... of this rendering
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -48,44 +59,20 @@ class LookAgain:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class FormerHookAtWork:
-    """A hook of a superseded installation is at work. `error`: why it could not be looked at; what is known counts."""
+class SupersededHookRuns:
+    """A hook of a superseded installation. `error`: why it could not be looked at; what is known counts."""
 
     hook: RunningHook
     error: RukPakError | None = None
 
     @property
     def facts(self) -> tuple[Fact, ...]:
-        key, detail = self.hook.key, details.FormerHook(event=self.hook.event)
+        key, detail = self.hook.key, details.SupersededHook(event=self.hook.event)
         waits = Fact(cause=Cause.FORMER_HOOK, detail=detail, objects=(key,))
         if self.error is None:
             return (waits,)
         words = Words(words=f"{detail.text((key,))}; {advised(self.error)}")
         return waits, error_fact(API_ERRORS, self.error, words)
-
-    @property
-    def progress(self) -> Progress:
-        return Progress(facts=self.facts, change=StatusChange(running_hook=self.hook))
-
-
-def hook_runs(
-    event: HookEvent, key: ObjectKey, begun: RunningHook | None, *, asked: str, begins_again: bool
-) -> Progress:
-    """`begun`: its object, once it is there; until then it may be the one that a former process has found.
-
-    `asked`: the request to reconcile as it is now. One that came after the hook was begun is still to be acted on.
-    """
-    facts = [
-        Fact(
-            cause=Cause.HOOK_RUNNING,
-            detail=details.RunningHook(event=event, begins_again=begins_again),
-            objects=(key,),
-        ),
-        Fact(cause=Cause.JOB_RUNNING),
-    ]
-    if asked and (begun is None or begun.reconcile_at != asked):
-        facts.append(Fact(cause=Cause.REQUEST_OPEN))
-    return Progress(facts=tuple(facts), change=StatusChange(running_hook=begun) if begun is not None else NO_CHANGE)
 
 
 def hook_not_run(event: HookEvent, failure: Failure, *, begins_again: bool = False) -> Fact:

@@ -1,6 +1,5 @@
-"""A hook that is at work for an installation that nobody wants any more, and what is left of those of a deletion."""
+"""Hooks of an installation that another one superseded, and what is left of those of a deletion."""
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import replace as replace_fields
 from typing import Any
@@ -10,11 +9,10 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.hook_status import HookRecord, RunningHook
-from rukpak_py.api.names import HOOK_RUN_ANNOTATION, SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.names import HOOK_RUN_ANNOTATION, OWNER_UID_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import GONE
-from rukpak_py.controllers.deployment.hooks.hook_facts import STALE_SECONDS, FormerHookAtWork, HooksOver, LookAgain
-from rukpak_py.controllers.deployment.hooks.install_and_upgrade import ReleaseHooks
+from rukpak_py.controllers.deployment.hooks.facts import STALE_SECONDS, HooksOver, LookAgain, SupersededHookRuns
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, run_of
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import SUSPENDED, Pruned
@@ -36,13 +34,15 @@ from tests.unit.controllers.deployment.test_hook_objects import job, reference
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.result.concluding import READY, after
 from tests.unit.controllers.values import deployment, hook_record
-from tests.waiting import until
 
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
 SILENT = "has failed: its status does not say why"
 BOTH = ("hook-failed", "hook-succeeded")
 TEXT = "the pre-upgrade hook Job.batch/ns/j of an installation that was given up "
-AT_WORK = f"{TEXT}is still running, and is not stopped; it is waited for. To go on now, look at its logs and delete it"
+AT_WORK = (
+    f"{TEXT}is still running. The operator waits for it to end, because it may be half a migration. "
+    "To go on at once, look at its logs, then delete it"
+)
 JOB: dict[str, Any] = {"kind": "Job", "metadata": {"name": "j", "uid": "of-j", "creationTimestamp": NOW}}
 
 
@@ -69,29 +69,29 @@ def bench_with(one: RunningHook | None, live: dict[str, Any] | None = None, **mo
     return bench
 
 
-async def test_it_is_named_while_it_is_at_work() -> None:
+async def test_superseded_hook_is_named_while_it_runs() -> None:
     bench = bench_with(running(*BOTH), JOB)
     one = bench.attempt()
-    found = await bench.at_work(one.deployment, [])
-    assert found == FormerHookAtWork(hook=running(*BOTH))
+    found = await bench.proceed(one.deployment, [])
+    assert found == SupersededHookRuns(hook=running(*BOTH))
     assert (causes(found), texts(found)) == ([Cause.FORMER_HOOK], [AT_WORK])
     assert bench.writes == []
-    assert await bench.at_work(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
+    assert await bench.proceed(one.deployment, [run_of(one, HookEvent.PRE_INSTALL)]) is not None
 
 
-async def test_what_is_wanted_is_not_given_up() -> None:
+async def test_hook_of_a_wanted_run_is_not_superseded() -> None:
     bench = HookBench()
     bench.has(deployment())
     run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     bench = bench_with(running(run=run.mark), JOB)
-    assert await bench.at_work(bench.attempt().deployment, [run]) == HooksOver()
+    assert await bench.proceed(bench.attempt().deployment, [run]) == HooksOver()
     assert bench.client.calls == []
 
 
-async def test_one_that_cannot_be_looked_at_is_waited_for_and_the_request_that_fails_is_told() -> None:
+async def test_superseded_hook_that_cannot_be_read_is_waited_for_with_the_reason() -> None:
     bench = bench_with(running(), JOB)
     bench.client.failing["get"] = refusal(ForbiddenError, "you may not")
-    found = await bench.at_work(bench.attempt().deployment, [])
+    found = await bench.proceed(bench.attempt().deployment, [])
     assert causes(found) == [Cause.FORMER_HOOK, Cause.API_DENIED]
     assert texts(found)[1].startswith(f"{AT_WORK}; ")
     assert "you may not" in texts(found)[1]
@@ -111,13 +111,12 @@ async def test_one_that_cannot_be_looked_at_is_waited_for_and_the_request_that_f
         (JOB | {"metadata": JOB["metadata"] | {"uid": "another"}}, NOW, BOTH, False, "has failed: it was deleted"),
     ],
 )
-async def test_once_it_has_ended_its_policy_counts(
+async def test_superseded_hook_that_ended_is_recorded_then_deleted_by_its_policy(
     live: dict[str, Any] | None, now: str, policies: tuple[str, ...], said: str, *, deleted: bool
 ) -> None:
     bench = bench_with(running(*policies), live)
     bench.now = now
-    before = bench.attempt().deployment
-    first = await bench.at_work(before, [])
+    first = await bench.proceed(bench.attempt().deployment, [])
     assert isinstance(first, LookAgain)
     assert (first.after, texts(first)) == (0.0, [f"{TEXT}{said}"])
     assert causes(first) == [Cause.FORMER_HOOK_ENDED if said == "has succeeded" else Cause.FORMER_HOOK_FAILED]
@@ -125,16 +124,15 @@ async def test_once_it_has_ended_its_policy_counts(
     assert recorded is not None
     assert recorded.result == ("Succeeded" if said == "has succeeded" else "Failed"), "before anything is deleted"
     assert bench.writes == []
-    assert await bench.at_work(before, []) == first, "of the same look, which tells it once"
     then = bench.attempt().deployment
-    assert await bench.at_work(then, []) == LookAgain()
-    assert await bench.at_work(then, []) == HooksOver(), "with the status of before"
+    assert await bench.proceed(then, []) == LookAgain()
+    assert await bench.proceed(then, []) == HooksOver(), "also of the look whose status is older"
     assert bench.status.running_hook is None
     assert (("Job", "j") in bench.client.objects) is (live is not None and not deleted)
 
 
 @pytest.mark.parametrize(("kind", "recorded"), [("Failed", True), ("Complete", False)])
-async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_recorded(
+async def test_failure_of_a_hook_of_a_former_rendering_is_recorded_among_the_hooks(
     kind: str, *, recorded: bool
 ) -> None:
     """Else it would be run again although nobody asked."""
@@ -142,7 +140,8 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     bench.has(deployment())
     then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
     one = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost", reconcile_at="then")
-    bench = bench_with(replace(one, revision=then.revision), JOB | job((kind, "True")))
+    marked = {**JOB["metadata"], "annotations": {HOOK_RUN_ANNOTATION: then.mark, OWNER_UID_ANNOTATION: OWNER.uid}}
+    bench = bench_with(replace(one, revision=then.revision), JOB | {"metadata": marked} | job((kind, "True")))
     for _ in range(1 if recorded else 2):
         found = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
         assert pause(found) == 0
@@ -150,15 +149,14 @@ async def test_of_the_same_installation_as_it_was_rendered_before_a_failure_is_r
     assert [(one.result, one.run, one.reconcile_at, one.started_at) for one in bench.status.hooks] == expected
     again = await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"}))
     assert causes(again) == [Cause.HOOK_FAILED if recorded else Cause.HOOK_RUNNING]
-    await bench.close()
 
 
-async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobody_up() -> None:
+async def test_superseded_hook_whose_deletion_is_refused_is_told_and_holds_nothing_up() -> None:
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
+    assert isinstance(await bench.proceed(bench.attempt().deployment, []), LookAgain)
     for _ in range(2):
-        found = await bench.at_work(bench.attempt().deployment, [])
+        found = await bench.proceed(bench.attempt().deployment, [])
         assert isinstance(found, HooksOver)
         assert causes(found) == [Cause.FORMER_HOOK_LEFT]
     (text,) = texts(found)
@@ -166,55 +164,55 @@ async def test_a_deletion_that_is_refused_is_told_and_tried_again_and_holds_nobo
         "Job.batch/ns/j, a pre-upgrade hook of an installation that was given up, has ended and cannot"
     )
     assert "says the policy" in text
-    progress = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    progress = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert (pause(progress), progress.reached, causes(progress)) == (30, Reached.FINISHED, [Cause.FORMER_HOOK_LEFT])
     assert ready(progress) == ("True", "Succeeded")
     bench.client.failing.clear()
-    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert await bench.proceed(bench.attempt().deployment, []) == LookAgain()
     assert bench.writes[-1] == "delete Job j"
     assert bench.status.running_hook is None
 
 
-async def test_a_success_is_not_forgotten_when_the_status_is_written_meanwhile() -> None:
+async def test_superseded_hook_is_not_deleted_before_its_success_is_recorded() -> None:
     """A Job that was deleted by its policy would look like one that failed."""
     bench = bench_with(running("hook-succeeded"), JOB | job(("Complete", "True")))
     stored = bench.live("BundleDeployment", "shop")["metadata"]
     version, stored["resourceVersion"] = stored["resourceVersion"], "newer"
-    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    assert await bench.proceed(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
     stored["resourceVersion"] = version
     assert ("Job", "j") in bench.client.objects
-    found = await bench.at_work(bench.attempt().deployment, [])
+    found = await bench.proceed(bench.attempt().deployment, [])
     assert (causes(found), texts(found)) == ([Cause.FORMER_HOOK_ENDED], [f"{TEXT}has succeeded"])
-    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+    assert await bench.proceed(bench.attempt().deployment, []) == LookAgain()
     assert ("Job", "j") not in bench.client.objects
 
 
-async def test_one_that_is_being_deleted_is_at_work_until_it_is_gone() -> None:
+async def test_superseded_hook_that_is_being_deleted_runs_until_it_is_gone() -> None:
     going = JOB | {"metadata": JOB["metadata"] | {"deletionTimestamp": NOW}, "status": {"active": 1}}
     bench = bench_with(running(), going)
-    assert isinstance(await bench.at_work(bench.attempt().deployment, []), FormerHookAtWork)
+    assert isinstance(await bench.proceed(bench.attempt().deployment, []), SupersededHookRuns)
 
 
-async def test_what_was_never_created_is_nobodys_failure() -> None:
+async def test_superseded_hook_that_was_never_created_is_no_failure() -> None:
     """The process ended between the status and the object."""
     bench = bench_with(replace(running(*BOTH), uid=""))
     for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
+        assert await bench.proceed(bench.attempt().deployment, []) == LookAgain()
     assert bench.status.running_hook is None
     assert (bench.status.hooks, bench.writes) == ((), [])
 
 
-async def test_an_object_whose_uid_is_not_known_yet_is_known_by_its_mark() -> None:
+async def test_superseded_hook_without_a_recorded_uid_is_found_by_its_mark() -> None:
     marked = JOB | {"metadata": JOB["metadata"] | {"annotations": {HOOK_RUN_ANNOTATION: "older"}}}
     bench = bench_with(replace(running(*BOTH), uid=""), marked)
-    assert isinstance(await bench.at_work(bench.attempt().deployment, []), FormerHookAtWork)
+    assert isinstance(await bench.proceed(bench.attempt().deployment, []), SupersededHookRuns)
     bench.live("Job", "j").update(job(("Complete", "True")))
     for _ in range(2):
-        assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
+        assert isinstance(await bench.proceed(bench.attempt().deployment, []), LookAgain)
     assert bench.writes == ["delete Job j"]
 
 
-async def test_what_ended_before_it_in_its_run_goes_with_it() -> None:
+async def test_hooks_that_ended_before_a_superseded_one_go_with_it() -> None:
     account = replace(RECORD, run="older", kind="ConfigMap", group="", name="a", uid="of-a", result="Succeeded")
     kept = replace(account, name="b", uid="of-b")
     records = (replace(account, delete_policies=("hook-succeeded",)), kept)
@@ -224,114 +222,81 @@ async def test_what_ended_before_it_in_its_run_goes_with_it() -> None:
     for name in ("a", "b"):
         bench.client.put("ConfigMap", {"metadata": {"name": name, "uid": f"of-{name}"}})
     for _ in range(2):
-        assert isinstance(await bench.at_work(bench.attempt().deployment, []), LookAgain)
+        assert isinstance(await bench.proceed(bench.attempt().deployment, []), LookAgain)
     assert bench.writes == ["delete ConfigMap a"]
 
 
-async def test_a_status_that_was_written_meanwhile_is_read_again() -> None:
+async def test_status_that_was_written_meanwhile_is_read_again() -> None:
     bench = bench_with(running(), JOB | job(("Complete", "True")))
     bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
-    assert await bench.at_work(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    assert await bench.proceed(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
 
 
-async def test_nobody_waits_for_it_who_skips_hooks() -> None:
+async def test_superseded_hook_is_not_waited_for_where_hooks_are_skipped() -> None:
     bench = bench_with(running(), JOB)
     skipping = bench.attempt(**{SKIP_HOOKS_ANNOTATION: "true"}).deployment
-    assert await bench.at_work(skipping, []) == HooksOver()
+    assert await bench.proceed(skipping, []) == HooksOver()
     assert bench.status.running_hook is not None
     bench.live("Job", "j").update(job(("Complete", "True")))
-    assert await bench.at_work(skipping, []) == LookAgain(), "recorded, and not told"
+    assert await bench.proceed(skipping, []) == LookAgain(), "recorded, and not told"
 
 
-async def test_no_other_hook_is_begun_meanwhile() -> None:
+async def test_no_other_hook_is_begun_while_a_superseded_one_runs() -> None:
     bench = bench_with(running(), JOB)
     other = hook(config_map())
     found = await bench.look(bench.attempt(), other)
     assert isinstance(found, Progress)
-    assert (texts(found), found.change.running_hook) == ([AT_WORK], running())
+    assert texts(found) == [AT_WORK]
     bench.live("Job", "j").update(job(("Complete", "True")))
     for _ in range(2):
         assert pause(await bench.look(bench.attempt(), other)) == 0
     found = await bench.look(bench.attempt(), other)
     assert texts(found) == ["the pre-install hook ConfigMap ns/a is running"]
-    await bench.close()
 
 
-async def test_what_is_left_of_it_holds_no_other_hook_up_and_is_told_beside() -> None:
+async def test_superseded_hook_that_may_not_be_deleted_is_told_beside_the_next_hook() -> None:
     bench = bench_with(replace(running("hook-succeeded"), result="Succeeded"), JOB | job(("Complete", "True")))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
     found = await bench.look(bench.attempt(), hook(config_map()))
     assert causes(found) == [Cause.HOOK_RUNNING, Cause.FORMER_HOOK_LEFT]
-    await bench.close()
 
 
-def slow_to_create(bench: HookBench, monkeypatch: pytest.MonkeyPatch) -> asyncio.Event:
-    """The server has what is created, and its answer is on the way until this is set."""
-    create, answered = bench.client.create, asyncio.Event()
-
-    async def slow(*args: Any, **more: Any) -> Any:
-        made = await create(*args, **more)
-        await answered.wait()
-        return made
-
-    monkeypatch.setattr(bench.client, "create", slow)
-    return answered
-
-
-async def test_one_that_is_just_being_created_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The spec changes meanwhile."""
+async def test_hook_whose_spec_changes_right_after_its_creation_is_waited_for_too() -> None:
     bench = HookBench()
     bench.has(deployment())
-    answered = slow_to_create(bench, monkeypatch)
     first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
-    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
-    await until(lambda: ("Job", "j") in bench.client.objects)
-    begun = bench.status.running_hook
-    assert begun is not None, "before it was created"
-    for _ in range(2):
-        assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
-    answered.set()
-    await until(lambda: (known := bench.begun) is not None and known.uid)
-    assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
+    assert is_running(await bench.run(first, rendering="sha256:lost"))
+    assert causes(await bench.run(other)) == [Cause.FORMER_HOOK]
     assert bench.writes == ["create Job j"]
-    await bench.close()
 
 
-async def test_one_that_was_over_and_is_begun_once_more_is_waited_for_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The first time it was given up before it could be created."""
+async def test_hook_that_could_not_be_created_before_it_was_superseded_holds_nothing_up() -> None:
+    """And is waited for when it is begun once more."""
     bench = HookBench()
     bench.has(deployment())
     first, other = hook({**JOB, "apiVersion": "batch/v1"}), hook(config_map())
     bench.client.failing["create"] = refusal(ForbiddenError, "exceeded quota")
-    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
-    await bench.until_one_more_has_ended()
-    assert causes(await bench.look(bench.attempt("sha256:lost"), first)) == [Cause.HOOK_NOT_RUN]
+    assert causes(await bench.run(first, rendering="sha256:lost")) == [Cause.HOOK_NOT_RUN]
     for _ in range(2):
-        assert await bench.at_work(bench.attempt().deployment, []) == LookAgain()
-
+        assert await bench.proceed(bench.attempt().deployment, []) == LookAgain()
     bench.client.failing.clear()
-    answered = slow_to_create(bench, monkeypatch)
-    assert is_running(await bench.look(bench.attempt("sha256:lost"), first))
-    await until(lambda: ("Job", "j") in bench.client.objects)
-    assert causes(await bench.look(bench.attempt(), other)) == [Cause.FORMER_HOOK]
-    answered.set()
-    await bench.close()
+    assert is_running(await bench.run(first, rendering="sha256:lost"))
+    assert causes(await bench.run(other)) == [Cause.FORMER_HOOK]
     assert "create ConfigMap a" not in bench.writes
 
 
-async def test_one_whose_end_was_recorded_and_is_begun_once_more_has_none_by_the_status() -> None:
+async def test_superseded_hook_that_is_begun_once_more_has_no_recorded_end() -> None:
     """The deployment came back to it before it was cleared, and its object had gone by itself."""
     bench = HookBench()
     bench.has(deployment())
     run = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     before = replace(running(run=run.mark, event="pre-install"), result="Failed")
     bench = bench_with(before)
-    assert is_running(await bench.look(bench.attempt(), hook({**JOB, "apiVersion": "batch/v1"})))
-    await until(lambda: ("Job", "j") in bench.client.objects)
+    assert is_running(await bench.run(hook({**JOB, "apiVersion": "batch/v1"})))
+    assert ("Job", "j") in bench.client.objects
     begun = bench.status.running_hook
     assert begun is not None
     assert begun.result == ""
-    await bench.close()
 
 
 OTHERS = StatusChange(delete_hooks=True)  # what other stages say
@@ -346,27 +311,26 @@ def ready(progress: Progress) -> tuple[str, str]:
     return found.status, found.reason
 
 
-async def test_what_is_wanted_is_not_ready_meanwhile() -> None:
+async def test_deployment_is_not_ready_while_a_superseded_hook_runs() -> None:
     bench = bench_with(running(), JOB)
-    release = ReleaseHooks(bench.stage, bench.given_up)
-    found = await release.with_given_up(bench.attempt(), FINISHED)
+    found = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert (causes(found), found.reached) == ([Cause.FORMER_HOOK], Reached.APPLIED)
-    assert found.change == StatusChange(delete_hooks=True, running_hook=running())
+    assert found.change == OTHERS
     assert ready(found) == ("Unknown", "Progressing")
-    assert (await release.with_given_up(bench.attempt(), PAUSED)).reached is Reached.NOTHING
-    assert await release.with_given_up(bench.attempt(), GONE) is GONE
+    assert (await bench.release.with_superseded(bench.attempt(), PAUSED)).reached is Reached.NOTHING
+    assert await bench.release.with_superseded(bench.attempt(), GONE) is GONE
 
 
-async def test_a_stage_that_waits_for_it_may_have_named_it_already() -> None:
+async def test_superseded_hook_that_a_stage_names_is_named_once() -> None:
     """Two stages must not set one field of the status."""
     bench = bench_with(running(), JOB)
     waits = await bench.look(bench.attempt(), hook(config_map()))
     assert isinstance(waits, Progress)
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), waits)
+    found = await bench.release.with_superseded(bench.attempt(), waits)
     assert found == waits
 
 
-async def test_what_was_just_recorded_is_not_written_over_by_what_was_known_before() -> None:
+async def test_record_of_a_superseded_hook_is_not_written_over_by_older_changes() -> None:
     """The rest of a look is made of the status that it began with."""
     bench = HookBench()
     bench.has(deployment())
@@ -374,18 +338,18 @@ async def test_what_was_just_recorded_is_not_written_over_by_what_was_known_befo
     hook_of_it = replace(running(run=then.mark, event="pre-install"), rendering_digest="sha256:lost")
     bench = bench_with(replace(hook_of_it, revision=then.revision), JOB | job(("Failed", "True")))
     before = replace_fields(FINISHED, facts=(PRUNED, *PAUSED.facts), change=StatusChange(hooks=()))
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), before)
+    found = await bench.release.with_superseded(bench.attempt(), before)
     assert [one.result for one in bench.status.hooks] == ["Failed"]
     assert causes(found) == [Cause.PRUNED, Cause.FORMER_HOOK_FAILED], "what has happened"
     assert (pause(found), found.change, found.reached) == (0, NO_CHANGE, Reached.PARTLY)
     assert after(READY, installed=found) == READY
 
 
-async def test_what_is_not_rendered_yet_may_be_what_the_hook_is_of() -> None:
+async def test_hook_is_not_superseded_before_what_is_wanted_is_rendered() -> None:
     bench = bench_with(running(), JOB)
     one = bench.attempt()
     one.state.facts.clear()
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(one, FINISHED)
+    found = await bench.release.with_superseded(one, FINISHED)
     assert (causes(found), found.reached, found.change) == ([], Reached.FINISHED, OTHERS)
     assert bench.client.calls == []
 
@@ -407,35 +371,34 @@ def bench_between(*records: HookRecord, **status: Any) -> HookBench:
     return bench
 
 
-GIVEN_UP = HookExecution(revision="r", event=HookEvent.PRE_INSTALL, since="")
+SUPERSEDED = HookExecution(revision="r", event=HookEvent.PRE_INSTALL, since="")
 
 
-async def test_what_ended_before_an_installation_was_given_up_goes_by_its_policy() -> None:
+async def test_hooks_of_an_installation_superseded_between_two_of_them_go_by_their_policy() -> None:
     """And leaves the status, so that the same content begins with it when it comes back."""
-    due, kept = ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b")
+    due, kept = ended(SUPERSEDED, "a", "hook-succeeded"), ended(SUPERSEDED, "b")
     bench = bench_between(due, kept)
-    release, before = ReleaseHooks(bench.stage, bench.given_up), bench.attempt()
-    assert is_next_look(await release.with_given_up(before, FINISHED))
+    assert is_next_look(await bench.release.with_superseded(bench.attempt(), FINISHED))
     assert bench.status.hooks == (kept,)
-    assert await release.with_given_up(bench.attempt(), FINISHED) == FINISHED
+    assert await bench.release.with_superseded(bench.attempt(), FINISHED) == FINISHED
     assert bench.writes == ["delete ConfigMap a"]
 
 
-async def test_what_this_look_has_recorded_of_another_hook_stays() -> None:
-    due, other = ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b")
+async def test_record_that_this_look_has_written_of_another_hook_stays() -> None:
+    due, other = ended(SUPERSEDED, "a", "hook-succeeded"), ended(SUPERSEDED, "b")
     bench = bench_between(due)
     before = bench.attempt()
     newer = replace(bench.status, hooks=(due, other))
     bench.deployments.put(deployment(status=newer, resource_version="2"))
     bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "2"
-    assert is_next_look(await ReleaseHooks(bench.stage, bench.given_up).with_given_up(before, FINISHED))
+    assert is_next_look(await bench.release.with_superseded(before, FINISHED))
     assert bench.status.hooks == (other,)
 
 
-async def test_it_goes_before_it_is_forgotten() -> None:
-    bench = bench_between(ended(GIVEN_UP, "a", "hook-succeeded"))
+async def test_superseded_hook_is_deleted_before_its_record() -> None:
+    bench = bench_between(ended(SUPERSEDED, "a", "hook-succeeded"))
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    found = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert (causes(found), pause(found), found.reached) == ([Cause.FORMER_HOOK_LEFT], 30, Reached.FINISHED)
     assert texts(found)[0].startswith(
         "ConfigMap ns/a, a pre-install hook of an installation that was given up, has ended and cannot"
@@ -443,10 +406,10 @@ async def test_it_goes_before_it_is_forgotten() -> None:
     assert [one.name for one in bench.status.hooks] == ["a"]
 
 
-async def test_a_status_that_was_written_meanwhile_is_read_before_it_is_forgotten() -> None:
-    bench = bench_between(ended(GIVEN_UP, "a", "hook-succeeded"))
+async def test_status_that_was_written_meanwhile_is_read_before_a_record_goes() -> None:
+    bench = bench_between(ended(SUPERSEDED, "a", "hook-succeeded"))
     bench.live("BundleDeployment", "shop")["metadata"]["resourceVersion"] = "newer"
-    found = await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED)
+    found = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert is_next_look(found, after=STALE_SECONDS)
 
 
@@ -455,23 +418,22 @@ async def test_a_status_that_was_written_meanwhile_is_read_before_it_is_forgotte
     [
         # Of what is wanted, of what was installed when something else was, and what no policy speaks of.
         lambda one: [ended(run_of(one, HookEvent.PRE_INSTALL), "a", "hook-succeeded")],
-        lambda _: [ended(replace_fields(GIVEN_UP, since=NOW), "a", "hook-succeeded")],
-        lambda _: [ended(GIVEN_UP, "a"), ended(GIVEN_UP, "b", result="Failed")],
+        lambda _: [ended(replace_fields(SUPERSEDED, since=NOW), "a", "hook-succeeded")],
+        lambda _: [ended(SUPERSEDED, "a"), ended(SUPERSEDED, "b", result="Failed")],
     ],
 )
-async def test_what_was_not_given_up_between_two_hooks_stays(records: Callable[[Attempt], list[HookRecord]]) -> None:
+async def test_hooks_that_were_not_superseded_stay(records: Callable[[Attempt], list[HookRecord]]) -> None:
     bench = bench_between(*records(HookBench().attempt()))
-    assert await ReleaseHooks(bench.stage, bench.given_up).with_given_up(bench.attempt(), FINISHED) == FINISHED
+    assert await bench.release.with_superseded(bench.attempt(), FINISHED) == FINISHED
     assert bench.client.calls == []
 
 
-async def test_deletions_after_a_failure_come_to_their_end_and_its_records_stay() -> None:
+async def test_deletions_after_a_failure_are_completed_and_its_records_stay() -> None:
     """The process ended, or the spec changed, between the record and the deletions."""
-    due = (ended(GIVEN_UP, "a", "hook-succeeded"), ended(GIVEN_UP, "b", "hook-failed", result="Failed"))
-    bench = bench_between(*due, ended(GIVEN_UP, "c"))
-    release = ReleaseHooks(bench.stage, bench.given_up)
+    due = (ended(SUPERSEDED, "a", "hook-succeeded"), ended(SUPERSEDED, "b", "hook-failed", result="Failed"))
+    bench = bench_between(*due, ended(SUPERSEDED, "c"))
     for _ in range(2):
-        assert await release.with_given_up(bench.attempt(), FINISHED) == FINISHED
+        assert await bench.release.with_superseded(bench.attempt(), FINISHED) == FINISHED
     assert bench.writes == ["delete ConfigMap a", "delete ConfigMap b"], "once by each process"
 
 
@@ -495,21 +457,21 @@ RECORD = hook_record(
         ({"hooks": (replace(RECORD, uid=""),)}, {}, False),
     ],
 )
-async def test_hooks_of_a_deletion_that_nobody_collects_are_deleted(
+async def test_hooks_of_a_deletion_that_the_collector_leaves_are_deleted(
     status: dict[str, Any], metadata: dict[str, Any], *, deleted: bool
 ) -> None:
     bench = HookBench()
     of = deployment(status=BundleDeploymentStatus(**status), deletion_timestamp=NOW)
     bench.client.put("Job", JOB | {"metadata": {**JOB["metadata"], **metadata}})
     assert of.metadata.uid == OWNER.uid
-    assert await bench.given_up.delete_uncollected(of, bench.state.hooks) == []
+    assert await bench.superseded.delete_uncollected(of) == []
     assert (("Job", "j") not in bench.client.objects) is deleted
 
 
-async def test_what_may_not_be_deleted_is_named() -> None:
+async def test_hook_of_a_deletion_that_may_not_be_deleted_is_named() -> None:
     bench = HookBench()
     bench.client.put("Job", JOB)
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
     of = deployment(status=BundleDeploymentStatus(hooks=(RECORD,)), deletion_timestamp=NOW)
-    ((key, error),) = await bench.given_up.delete_uncollected(of, bench.state.hooks)
+    ((key, error),) = await bench.superseded.delete_uncollected(of)
     assert (str(key), str(error)) == ("Job.batch/ns/j", str(bench.client.failing["delete"]))

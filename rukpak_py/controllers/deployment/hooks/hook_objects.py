@@ -1,0 +1,160 @@
+"""The objects of hooks in the cluster: read, created and deleted with the identity of the deployment (`Target.client`).
+
+One watch for each kind brings the keys of the deployments back whose hooks change. What it shows decides nothing: the
+object is read when its deployment is looked at, by the name that the status records. Objects without the label, which a
+former release has created, are therefore found, too, by a look now and then.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+
+import orjson
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.hook_status import HookInStatus
+from rukpak_py.api.names import HOOK_LABEL
+from rukpak_py.apply.target import Target
+from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.deployment.hooks.facts import HookState
+from rukpak_py.controllers.deployment.hooks.hook_object import (
+    HookObject,
+    LiveHook,
+    seconds_since,
+    time_limit,
+    verdict,
+)
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+from rukpak_py.kube.answers import live_object
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError, StaleError
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.seen_versions import OnRestore
+
+
+class HookWatch:
+    def __init__(
+        self,
+        client: Client,
+        *,
+        on_change: Callable[[str], None],
+        on_gone: Callable[[ObjectKey], None],
+        on_restore: OnRestore | None = None,
+    ) -> None:
+        """`on_change` is called with the uid of the deployment; `on_gone` frees a name that a hook may wait for."""
+        self.informers: dict[GroupKind, Informer] = {}
+        self._client = client
+        self._on_change = on_change
+        self._on_gone = on_gone
+        self._on_restore = on_restore
+
+    def start(self, resource: Resource) -> None:
+        """More than once does nothing."""
+        if resource.group_kind not in self.informers:
+            informer = self.informers[resource.group_kind] = Informer(
+                self._client,
+                resource,
+                label_selector=HOOK_LABEL,
+                on_change=self._changed,
+                on_restore=self._on_restore,
+            )
+            informer.start()
+
+    async def close(self) -> None:
+        for informer in self.informers.values():
+            await informer.stop()
+
+    def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+        for live in (old, new):
+            if live is not None:
+                self._on_change(live.metadata.labels.get(HOOK_LABEL, ""))
+        if new is None:
+            self._on_gone(key)
+
+
+class HookObjects:
+    def __init__(
+        self,
+        cluster: Cluster,
+        *,
+        target_of: Callable[[BundleDeployment], Target],
+        watch: Callable[[Resource], None],
+        now: Callable[[], str],
+        seconds: float,
+    ) -> None:
+        """`seconds`: a hook must end within, unless it asks for more."""
+        self._cluster = cluster
+        self._target_of = target_of
+        self.watch = watch
+        self.now = now
+        self._seconds = seconds
+
+    async def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
+        """Asked for again when it is unknown: an object of the same chart may have brought it."""
+        found = self._cluster.resource_of(gvk)
+        if found is None:
+            await self._cluster.refresh()
+            found = self._cluster.resource_of(gvk)
+        return found
+
+    async def read(
+        self, deployment: BundleDeployment, state: HookState, resource: Resource, key: ObjectKey
+    ) -> LiveHook | None:
+        """For what this process has created the clock of the server does not count."""
+        try:
+            body = await self._target_of(deployment).client.get(resource, key.namespace, key.name)
+        except NotFoundError:
+            return None
+        metadata, manifest = live_object(resource, body, full=True).metadata, orjson.loads(body)
+        uid, created_at = state.created
+        is_own = metadata.uid == uid
+        return LiveHook(
+            metadata=metadata,
+            verdict=verdict(resource.group_kind, manifest),
+            age=_loop_time() - created_at if is_own else seconds_since(metadata.creation_timestamp, self.now()),
+            limit=time_limit(resource.group_kind, manifest, self._seconds),
+        )
+
+    async def metadata(self, deployment: BundleDeployment, resource: Resource, one: HookInStatus) -> Metadata | None:
+        with suppress(NotFoundError):
+            return await self._target_of(deployment).client.get_metadata(resource, one.namespace, one.name)
+        return None
+
+    async def create(self, deployment: BundleDeployment, state: HookState, wanted: HookObject) -> Metadata:
+        created = await self._target_of(deployment).client.create(
+            wanted.resource, wanted.key.namespace, wanted.body, field_manager=wanted.owner.manager
+        )
+        state.created = created.metadata.uid, _loop_time()
+        return created.metadata
+
+    async def delete(
+        self, deployment: BundleDeployment, resource: Resource, key: ObjectKey, uid: str, propagation: str
+    ) -> None:
+        """Only the object with this uid; it may be gone already, and its end is not waited for."""
+        client = self._target_of(deployment).client
+        with suppress(NotFoundError, StaleError):
+            await client.delete(resource, key.namespace, key.name, uid=uid, propagation=propagation)
+
+    async def delete_recorded(
+        self, deployment: BundleDeployment, state: HookState, hooks: Iterable[HookInStatus]
+    ) -> list[tuple[ObjectKey, RukPakError]]:
+        """Once by each process. The answer: what could not be deleted. A kind that is not served has no objects."""
+        failures: list[tuple[ObjectKey, RukPakError]] = []
+        for one in hooks:
+            if one.uid in state.deleted:
+                continue
+            try:
+                resource = await self.resource_of(one.gvk)
+                if resource is not None:
+                    await self.delete(deployment, resource, one.key, one.uid, "Background")
+                    state.deleted.add(one.uid)
+            except RukPakError as error:
+                failures.append((one.key, error))
+        return failures
+
+
+def _loop_time() -> float:
+    return asyncio.get_running_loop().time()
