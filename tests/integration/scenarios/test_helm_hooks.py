@@ -149,7 +149,7 @@ async def test_a_hook_that_fails_leaves_the_old_version_running_until_somebody_a
     assert ran(await stage.deployment(name)) == [("pre-upgrade", "migrate", "Succeeded")]
 
 
-async def test_the_hook_of_an_upgrade_that_is_given_up_is_named_and_waited_for(stage: Stage) -> None:
+async def test_hook_of_a_superseded_upgrade_is_named_and_waited_for(stage: Stage) -> None:
     """It may be half a migration; the next one begins after it."""
     before = await chart_source(stage, {"templates/settings.yaml": settings(a="1")}, name="before")
     name = await deploy(stage, before)
@@ -325,7 +325,7 @@ async def test_a_hook_of_a_kind_that_is_not_there_waits_for_the_kind(stage: Stag
     await stage.until_deployment(name, has_run("one"), says("Ready", "True"), seconds=90)
 
 
-async def test_what_has_ended_goes_when_its_installation_is_given_up_between_two_hooks(stage: Stage) -> None:
+async def test_hooks_that_ended_go_when_their_installation_is_superseded_between_two(stage: Stage) -> None:
     """For a chart without hooks of its own, and for what is installed."""
     thing = widget(stage.group)
     thing["metadata"]["annotations"] = {"helm.sh/hook": "pre-install,pre-upgrade"}

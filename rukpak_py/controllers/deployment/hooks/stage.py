@@ -213,7 +213,6 @@ class HookStage:
         state, recorded = due.attempt.state.hooks, due.recorded
         try:
             wanted = due.object(resource)
-            self._objects.watch(resource)
             live = await self._objects.read(due.deployment, state, resource, wanted.key)
         except UnavailableError as error:  # the hook may end well meanwhile
             is_begun = recorded is not None and recorded.run == due.run.mark and bool(recorded.uid)
@@ -238,9 +237,9 @@ class HookStage:
                 return await self._replace(due, wanted, live)
             case ((HookSituation.RUNNING | HookSituation.FORMER_RUNNING), LiveHook()):
                 begun = due.recorded if found is HookSituation.RUNNING else None
-                return due.runs(begun, look=_next_look(live, live.limit - live.age))
+                return self._waiting(due, wanted, live, live.limit - live.age, begun)
             case HookSituation.LEAVING, LiveHook():
-                return self._leaving(due, live)
+                return self._leaving(due, wanted, live)
             case ((HookSituation.NOT_REPLACEABLE | HookSituation.FOREIGN), LiveHook()):
                 is_foreign = found is HookSituation.FOREIGN
                 return due.not_run(ConflictError((refusal if is_foreign else not_replaceable)(live.metadata, wanted)))
@@ -249,8 +248,12 @@ class HookStage:
 
     async def _announce(self, due: DueHook, hook: RunningHook) -> Progress:
         """Whatever happens to this process, the next one knows what is about to be created, and that it was."""
-        is_recorded = await self._record_fields(due, StatusChange(running_hook=hook))
-        return due.runs(hook if hook.uid else None, look=0.0 if is_recorded else STALE_SECONDS)
+        look = 0.0
+        try:
+            await self._writer.record_fields(due.deployment, StatusChange(running_hook=hook))
+        except (NotFoundError, StaleError):
+            look = STALE_SECONDS
+        return due.runs(hook if hook.uid else None, look=look)
 
     async def _create(self, due: DueHook, wanted: HookObject) -> Progress:
         try:
@@ -274,10 +277,18 @@ class HookStage:
             return due.not_run(error)
         return due.runs(look=0.0)
 
-    def _leaving(self, due: DueHook, live: LiveHook) -> Progress:
+    def _waiting(
+        self, due: DueHook, wanted: HookObject, live: LiveHook, left: float, begun: RunningHook | None = None
+    ) -> Progress:
+        """The watch brings the key back before; what a former release has created it does not show."""
+        self._objects.watch(wanted.resource)
+        is_watched = HOOK_LABEL in live.metadata.labels
+        return due.runs(begun, look=left if is_watched else min(left, UNWATCHED_SECONDS))
+
+    def _leaving(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:
         left = GONE_SECONDS - seconds_since(live.metadata.deletion_timestamp, self._objects.now())
         if left > 0:
-            return due.runs(look=_next_look(live, left))
+            return self._waiting(due, wanted, live, left)
         held_by = with_finalizers(live.metadata.finalizers)
         text = f"{due.key}, which was left by a former hook, is still being deleted{held_by}"
         (fact,) = due.not_run(UnavailableError(text)).facts
@@ -317,14 +328,6 @@ class HookStage:
             return LookAgain(after=STALE_SECONDS).progress
         return LookAgain().progress
 
-    async def _record_fields(self, due: DueHook, change: StatusChange) -> bool:
-        """False: the status was written meanwhile, and is read again."""
-        try:
-            await self._writer.record_fields(due.deployment, change)
-        except (NotFoundError, StaleError):
-            return False
-        return True
-
     def _is_wanted(self, due: DueHook) -> bool:
         """By what is known now; the look was begun a while ago."""
         deployment, latest = due.deployment, self._writer.latest(due.deployment)
@@ -344,11 +347,6 @@ def _running(due: DueHook, wanted: HookObject, live: LiveHook) -> RunningHook:
     answers_latest = not has_verdict(wanted.resource.group_kind) or metadata.uid == wanted.failed_uid
     asked = wanted.asked if answers_latest else metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
     return due.running(wanted, uid=metadata.uid, asked=asked)
-
-
-def _next_look(live: LiveHook, left: float) -> float:
-    """The watch brings the key back before; what a former release has created it does not show."""
-    return left if HOOK_LABEL in live.metadata.labels else min(left, UNWATCHED_SECONDS)
 
 
 def _failed(record: HookRecord, *, is_lost: bool = False) -> Fact:

@@ -124,6 +124,7 @@ async def test_hook_that_needs_no_time_is_created_and_recorded_at_the_next_look(
     assert effects(bench) == ["create ConfigMap a"]
     assert is_next_look(await bench.look(bench.attempt(), MAP_HOOK))
     assert ended(bench).result == "Succeeded"
+    assert bench.watched == set(), "nothing of it is waited for"
 
 
 async def test_end_whose_record_is_refused_is_recorded_at_a_later_look(bench: HookBench) -> None:
