@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
 from rukpak_py.operator.process import STOP_SECONDS
 from rukpak_py.operator.settings import read_settings
-from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
 from tools import chart
 
 if TYPE_CHECKING:

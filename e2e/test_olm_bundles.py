@@ -24,7 +24,9 @@ from e2e.webhook_operator.certificates import Certificates
 from e2e.webhook_operator.definition import PLURAL
 from e2e.webhook_operator.gadgets import Gadgets
 from e2e.webhook_operator.traffic import WRITES_PER_SECOND, Traffic, writing
-from rukpak_py.apply.serving_certificates.steps import CertificateSettings, Issued, issue
+from rukpak_py.certificates.steps import CertificateSettings, Issued, Seen, issue
+from rukpak_py.certificates.wants import WantedCertificate, secret_key
+from rukpak_py.core.objects import ObjectKey
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,9 +170,13 @@ def test_a_certificate_that_grew_old_is_rotated_and_no_write_is_refused(
 def aged_pair(certificates: Certificates, namespace: str) -> Issued:
     """A pair that is valid and should have been replaced a while ago."""
     service = f"{certificates.bundle.deployment_name}-service.{namespace}"
-    hosts = [service, f"{service}.svc", f"{service}.svc.cluster.local"]
+    want = WantedCertificate(
+        secret=secret_key(namespace, "any"),
+        hosts=(service, f"{service}.svc", f"{service}.svc.cluster.local"),
+        service=ObjectKey("", "Service", namespace, "any"),
+    )
     settings = CertificateSettings()
-    return issue(None, (), hosts, datetime.now(UTC) - settings.life * 0.9, settings)
+    return issue(want, Seen(), datetime.now(UTC) - settings.life * 0.9, settings)
 
 
 def until_served(certificates: Certificates) -> None:

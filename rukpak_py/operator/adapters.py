@@ -1,33 +1,20 @@
 """The ports of `server`, `controllers` and `sources`, in terms of the API client."""
 
 from collections.abc import Sequence
-from typing import Any
 
 import msgspec
-import orjson
 
-from rukpak_py.api.names import (
-    FIELD_MANAGER,
-)
+from rukpak_py.certificates.secret import Secret
 from rukpak_py.controllers.system_objects import SystemObjects
-from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
-from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import (
     BUNDLES,
     SECRETS,
-    Resource,
 )
 from rukpak_py.kube.seen_versions import OnRestore
-from rukpak_py.server.certificate_secrets import Secret
-
-WEBHOOK_CONFIGURATIONS = Resource(
-    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
-    plural="validatingwebhookconfigurations",
-    namespaced=False,
-)
 
 
 class SystemSecrets:
@@ -40,29 +27,6 @@ class SystemSecrets:
     async def read(self, name: str) -> Secret | None:
         found = await self._objects.read(SECRETS, name)
         return Secret(data=found.secret_data(), version=found.metadata.resource_version) if found is not None else None
-
-
-class WebhookConfigurations:
-    """The certificate keeper's port of the same name."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def read(self, name: str) -> dict[str, Any] | None:
-        try:
-            body: dict[str, Any] = orjson.loads(await self._client.get(WEBHOOK_CONFIGURATIONS, "", name))
-        except NotFoundError:
-            return None
-        return body
-
-    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
-        body = canonical_json(patch)
-        await self._client.patch(WEBHOOK_CONFIGURATIONS, "", name, body, content_type=JSON_PATCH)
-
-    async def apply(self, manifest: dict[str, Any]) -> None:
-        name = manifest["metadata"]["name"]
-        body = canonical_json(manifest)
-        await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager=FIELD_MANAGER, force=True)
 
 
 class _Reference(msgspec.Struct, frozen=True):

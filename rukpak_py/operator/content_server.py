@@ -5,6 +5,7 @@ import orjson
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.certificates.own_watch import OwnCertificates
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
@@ -12,7 +13,6 @@ from rukpak_py.kube.lease import LeaderElector
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 from rukpak_py.operator.leader import Leader
 from rukpak_py.operator.settings import Settings
-from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import ContentListener
@@ -78,7 +78,7 @@ class ClientAuthority:
 
 
 def content_listener(
-    settings: Settings, client: Client, certificates: WebhookCertificates, leader: Leader, elector: LeaderElector
+    settings: Settings, client: Client, certificates: OwnCertificates, leader: Leader, elector: LeaderElector
 ) -> ContentListener:
     """`client`: in a lane of its own, because callers wait, and without a fence: it writes nothing."""
     bundles = LiveBundles(client)

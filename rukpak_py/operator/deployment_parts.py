@@ -8,8 +8,10 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
-from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
 from rukpak_py.apply.target import LastApplied, Target
+from rukpak_py.certificates.deployments import ServingCertificates
+from rukpak_py.certificates.secret import Owner as CertificateOwner
+from rukpak_py.certificates.store import ServingSecrets
 from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply
@@ -87,7 +89,7 @@ class DeploymentParts:
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
         existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
 
-        async def still_exists(owner: Owner) -> bool:
+        async def still_exists(owner: CertificateOwner) -> bool:
             deployment = deployments.get(owner.name)
             if deployment is None or deployment.metadata.uid != owner.uid:
                 return False

@@ -17,13 +17,15 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 
 from rukpak_py import __version__
+from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
+from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.kube.watching import WatchStatus
-from rukpak_py.operator.adapters import ConfigMapUsers
+from rukpak_py.operator.adapters import ConfigMapUsers, SystemSecrets
 from rukpak_py.operator.claim import ClusterClaim
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content_server import content_listener
@@ -33,7 +35,6 @@ from rukpak_py.operator.prerequisites import Prerequisites
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.thread_pool import ThreadPoolMonitor
 from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits
-from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.operator.webhook_server import webhook_server
 from rukpak_py.server.admission import Admission
 from rukpak_py.server.forwarding import ContentListener
@@ -92,7 +93,18 @@ class Replica:
         writer = client.fenced(self._fence)
         self._users = ConfigMapUsers(vital, on_restore=self._watchdog.etcd_restored)
         self._config_maps = ConfigMapWatch(vital, settings.system_namespace, on_restore=self._watchdog.etcd_restored)
-        self._certificates = WebhookCertificates(settings, reader=vital, writer=writer.in_lane(Lane.VITAL))
+        vital_writer, namespace = writer.in_lane(Lane.VITAL), settings.system_namespace
+        self._certificates = OwnCertificates(
+            namespace,
+            webhook_url=settings.webhook_url,
+            external_url=settings.external_url,
+            reader=vital,
+            writer=vital_writer,
+            secrets=SystemSecrets(SystemObjects(vital_writer, namespace)),
+            reporter=WebhookReporter(
+                vital_writer, namespace, pod=settings.pod_name, is_in_cluster=bool(settings.pod_address)
+            ),
+        )
         self._leader = Leader(
             settings,
             connection,

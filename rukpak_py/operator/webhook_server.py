@@ -4,16 +4,15 @@ import asyncio
 import ssl
 from pathlib import Path
 
+from rukpak_py.certificates.own_watch import OwnCertificates
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.operator.settings import Settings
-from rukpak_py.operator.webhook_certificates import WebhookCertificates
 from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
-from rukpak_py.server.certificates import server_context
 from rukpak_py.server.listener import Listener
-from rukpak_py.server.server_tls import ServerTls
+from rukpak_py.server.server_tls import ServerTls, server_context
 
 
-def webhook_server(settings: Settings, admission: Admission, certificates: WebhookCertificates) -> Listener:
+def webhook_server(settings: Settings, admission: Admission, certificates: OwnCertificates) -> Listener:
     """RukPakError when the authority of the clients cannot be read: no review would ever be answered."""
     file = ClientAuthorityFile(settings.webhook_client_ca)
     clients = None

@@ -8,12 +8,12 @@ one is decided for each request. While no authority is known, none is asked for.
 import asyncio
 import logging
 import ssl
+import tempfile
 import time
 from collections.abc import Awaitable, Callable
 
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.certificates import load_pair, server_context
 
 _LOG = logging.getLogger(__name__)
 AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while somebody connects
@@ -70,3 +70,17 @@ def _context(pair: KeyPair, authority: bytes) -> ssl.SSLContext:
         except (ssl.SSLError, ValueError) as error:
             _LOG.warning("the authority of client certificates is not valid, so none are accepted: %s", error)
     return context
+
+
+def server_context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    return context
+
+
+def load_pair(context: ssl.SSLContext, pair: KeyPair) -> None:
+    """Serve this pair in new connections; the ssl module reads keys from files only."""
+    with tempfile.NamedTemporaryFile(prefix="rukpak-serving-") as file:  # mode 0600
+        file.write(pair.certificate + pair.key)
+        file.flush()
+        context.load_cert_chain(file.name)

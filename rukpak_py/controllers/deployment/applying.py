@@ -17,7 +17,7 @@ from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, failure_of, kind_wakes
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.certificates import CertificateStage
+from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_failures
 from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.planning import Planned
@@ -118,7 +118,7 @@ class Applier:
         except RukPakError as error:
             return [failure_of(NAMESPACES.key("", name), error)]
         issued = await self._certificates.issue_missing(attempt)
-        return issued.failures
+        return certificate_failures(issued.failures)
 
     async def withdraw(
         self, attempt: Attempt, planned: Planned, owned: dict[ObjectKey, ObservedObject]
@@ -158,7 +158,7 @@ class Applier:
         """`drifted`: what was as it should be before. Anything else is seen for the first time by this process."""
         state, now = attempt.state, monotonic()
         reverted = [key for key in change_set.corrected + change_set.created if key in drifted]
-        state.drift.corrected(reverted, now)
+        state.drift.repaired(reverted, now)
         lost_a_race = any(failure.kind is FailureKind.CONFLICT for failure in change_set.failures)
         is_first_install = not attempt.deployment.status.active_bundle
         state.created.record(change_set.created if lost_a_race and is_first_install else (), state.applied.uids)

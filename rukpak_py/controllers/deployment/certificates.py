@@ -5,21 +5,21 @@ may be found as it was applied without rendering anything; one that has such cer
 because they grow old.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.serving_certificates import (
-    CertificateResult,
-    ServingCertificates,
-    ServingSecrets,
-    WantedCertificates,
-)
+from rukpak_py.apply.results import Failure, failure_of
 from rukpak_py.apply.target import Target
+from rukpak_py.certificates.deployments import CertificateResult, ServingCertificates
+from rukpak_py.certificates.store import ServingSecrets
+from rukpak_py.certificates.wants import WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import failure_facts, look_again
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import ContestedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import ObjectKey
 
 LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
 NAMED_CONFLICTS = 5
@@ -74,7 +74,7 @@ class CertificateStage:
         """After every apply, also one that failed, and whenever everything is as it was applied."""
         wanted = _wanted(attempt)
         if not wanted.certificates:
-            return CertificateResult(failures=[*wanted.failures])
+            return CertificateResult(failures=[*wanted.problems])
         if not self._secrets.is_synced:
             return CertificateResult(look_again_seconds=LOOK_AGAIN_SECONDS)
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
@@ -91,12 +91,16 @@ class CertificateStage:
         )
 
 
+def certificate_failures(found: Iterable[tuple[ObjectKey, RukPakError]]) -> list[Failure]:
+    return [failure_of(key, error) for key, error in found]
+
+
 def certificate_progress(result: CertificateResult) -> Progress:
     """What came of the certificates, beside what came of the objects."""
     pauses = [LOOK_AGAIN_SECONDS] if result.waiting else []
     pauses += [result.look_again_seconds] if result.look_again_seconds is not None else []
     looks = (look_again(min(pauses)),) if pauses else ()
-    return Progress(facts=(*failure_facts(result.failures), *_contested(result), *looks))
+    return Progress(facts=(*failure_facts(certificate_failures(result.failures)), *_contested(result), *looks))
 
 
 def _contested(result: CertificateResult) -> tuple[Fact, ...]:

@@ -16,6 +16,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.certificates import certificate_failures
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
@@ -63,7 +64,7 @@ class Gates:
             watch_namespaces=attempt.options.watch_namespaces,
             may_bring_namespaces=attempt.classes.bundle != REGISTRY_CLASS,
             makes_namespace=rendered.facts.namespace,
-            wrong_certificates=rendered.facts.certificates.failures,
+            wrong_certificates=certificate_failures(rendered.facts.certificates.problems),
             is_installed=attempt.is_settled or (active is not None and active.content == attempt.content),
             is_upgrade=_is_upgrade(attempt, active),
             broken_service=self._cluster.broken_service,

@@ -20,7 +20,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal, Untried
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.results import NO_WAKES, FailureKind, kind_wakes
-from rukpak_py.apply.serving_certificates import CertificateResult
+from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt

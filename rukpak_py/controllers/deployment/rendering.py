@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.serving_certificates import wanted_certificates
 from rukpak_py.apply.serving_workloads import serving_workloads
+from rukpak_py.certificates.wants import RenderedObject, wanted_certificates
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
@@ -229,7 +229,8 @@ class Renderer:
         )
         attempt.state.rendered(attempt.content, facts)
         desired = await desired_of(content, resolution, attempt)
-        facts = replace(facts, certificates=wanted_certificates(desired))
+        rendered = (RenderedObject(one.key, one.head.gvk, one.payload.body) for one in desired)
+        facts = replace(facts, certificates=wanted_certificates(rendered))
         attempt.state.rendered(attempt.content, facts)
         is_settled = all(state is KindState.SERVED for state in resolution.states.values())
         size = sum(len(one.payload.body) for one in desired) + sum(len(hook.object.json) for hook in content.hooks)

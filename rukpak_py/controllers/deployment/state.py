@@ -17,10 +17,10 @@ from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
-from rukpak_py.apply.serving_certificates import CertificateMemory, WantedCertificates
 from rukpak_py.apply.target import LastApplied
+from rukpak_py.certificates.deployments import CertificateMemory
+from rukpak_py.certificates.wants import WantedCertificates
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.deployment.hooks.facts import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.pod_causes import PodCauses
@@ -30,6 +30,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, R
 from rukpak_py.controllers.result.table import Kind
 from rukpak_py.controllers.writes import StatusWrites
 from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.repair_backoff import RepairBackoff
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 from rukpak_py.kube.pace import Pace
 from rukpak_py.kube.resources import CRDS, NAMESPACES
@@ -201,7 +202,7 @@ class DeploymentState:
     unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
-    drift: DriftBackoff = field(default_factory=DriftBackoff)
+    drift: RepairBackoff = field(default_factory=RepairBackoff)
     pace: Pace = field(default_factory=Pace)
     waits: PendingWaits = field(default_factory=PendingWaits)
     pod_causes: PodCauses = field(default_factory=PodCauses)

@@ -21,11 +21,11 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.drift_backoff import DriftBackoff
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.ownership import ChildSituation, owner_labels, situation
 from rukpak_py.core.errors import ConflictError, ContestedError, UnavailableError
 from rukpak_py.core.objects import canonical_json
+from rukpak_py.core.repair_backoff import RepairBackoff
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, not_served
@@ -49,7 +49,7 @@ class ChildDeployment:
         self._existence = existence
         self._on_reverted = on_reverted
         self._clock = clock
-        self._drift = DriftBackoff()
+        self._drift = RepairBackoff()
         self._refused: dict[str, int] = {}  # by uid, the generation of the instance that could not be mirrored
 
     def forget(self, uid: str) -> None:
@@ -127,7 +127,7 @@ class ChildDeployment:
             )
         self.forget(instance.metadata.uid)
         if is_drift:
-            self._drift.corrected({key}, now)
+            self._drift.repaired({key}, now)
             self._on_reverted(instance)
         return None
 

@@ -21,6 +21,9 @@ from e2e.cluster.credentials import WEBHOOK_CLIENT
 from e2e.cluster.ports import free_ports
 from rukpak_py.api.names import API_VERSION, BUNDLE_WEBHOOK_PATH, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
+from rukpak_py.certificates.own_webhooks import OurWebhooks, own_certificate
+from rukpak_py.certificates.secret import Secret
 from rukpak_py.core import x509
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
@@ -29,11 +32,8 @@ from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
-from rukpak_py.server.certificate_secrets import Secret
-from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
 from rukpak_py.server.listener import Address, Listener
 from rukpak_py.server.server_tls import ServerTls
-from rukpak_py.server.webhook_configuration import OurWebhooks, serving_hosts
 from tests.hostile.client import review_of
 from tests.integration.conftest import a_namespace
 from tests.integration.listing import listed
@@ -180,10 +180,10 @@ async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> 
         port = free_ports(["webhook"], "127.0.0.1")["webhook"]
         webhooks = OurWebhooks.of(system, f"https://127.0.0.1:{port}")
         keeper = CertificateKeeper(
+            own_certificate(system, "https://127.0.0.1"),
             secrets=ClusterSecrets(client=client, system=system),
             configurations=ClusterConfigurations(client=client),
             webhooks=webhooks,
-            hosts=serving_hosts(system, "https://127.0.0.1"),
             elapsed=lambda: sum(passed),
         )
         app = webhook_app(admission, DEFAULT_LIMITS, clients)

@@ -1,7 +1,7 @@
 """The signer in a room: a clock that a test moves, content with webhooks, and a client that says what it was asked."""
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from math import inf
@@ -12,16 +12,11 @@ import orjson
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.marks import Owner
-from rukpak_py.apply.serving_certificates import (
-    CertificateMemory,
-    CertificateResult,
-    ServingCertificates,
-    ServingSecrets,
-    WantedCertificates,
-    wanted_certificates,
-)
 from rukpak_py.apply.target import Target
+from rukpak_py.certificates.deployments import CertificateMemory, CertificateResult, ServingCertificates
+from rukpak_py.certificates.secret import Owner
+from rukpak_py.certificates.store import ServingSecrets
+from rukpak_py.certificates.wants import RenderedObject, WantedCertificates, wanted_certificates
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.x509 import KeyPair
@@ -102,7 +97,7 @@ class Signing:
         room = self.room
         desired, resolution = await room.desire(*manifests)
         await room.listed(resolution)
-        self.wanted = wanted_certificates(desired)
+        self.wanted = self.wanted_of(desired)
         owned = room.inventory.owned_by(room.owner.uid)
         released = await self.certificates.release(self.target, self.wanted, owned, self.memory)
         assert released.is_complete, released
@@ -113,8 +108,8 @@ class Signing:
         assert looked.is_complete, looked
 
     @staticmethod
-    def wanted_of(desired: list[Desired]) -> WantedCertificates:
-        return wanted_certificates(desired)
+    def wanted_of(desired: Iterable[Desired]) -> WantedCertificates:
+        return wanted_certificates(RenderedObject(one.key, one.head.gvk, one.payload.body) for one in desired)
 
     async def look(self) -> CertificateResult:
         owned = self.room.inventory.owned_by(self.room.owner.uid)

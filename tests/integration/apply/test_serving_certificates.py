@@ -9,7 +9,7 @@ import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
 from rukpak_py.apply.plan import Action
-from rukpak_py.apply.results import FailureKind
+from rukpak_py.apply.results import FailureKind, failure_kind
 from rukpak_py.core import x509
 from rukpak_py.kube.resources import API_SERVICES, SECRETS
 from tests.handshakes import handshake
@@ -107,8 +107,8 @@ async def test_a_foreign_secret_is_neither_read_nor_changed(signer: Signing, roo
     desired, _ = await room.desire(service("hooks", SECRET), manifest)
     signer.wanted = signer.wanted_of(desired)
     result = await signer.look()
-    assert [(one.key.name, one.kind) for one in result.failures] == [(SECRET, FailureKind.CONFLICT)]
-    assert "delete the Secret" in result.failures[0].message
+    assert [(key.name, failure_kind(key, error)) for key, error in result.failures] == [(SECRET, FailureKind.CONFLICT)]
+    assert "delete the Secret" in str(result.failures[0][1])
     assert await signer.secret(SECRET) == before
     assert await signer.trusted_by(manifest) == [b""]
     await room.somebody_deletes(foreign)
@@ -234,14 +234,14 @@ async def test_a_namespace_that_the_same_plan_makes_is_waited_for(signer: Signin
     assert result.waiting == [f"Secret not-yet/{SECRET} waits for its namespace"]
     assert not result.failures
     after = await signer.certificates.reconcile(signer.target, wanted, {}, signer.memory)
-    assert [one.kind for one in after.failures] == [FailureKind.MISSING]
+    assert [failure_kind(*one) for one in after.failures] == [FailureKind.MISSING]
 
 
 async def test_an_identity_without_the_right_is_named_and_nothing_is_made(signer: Signing, room: Room) -> None:
     desired, _ = await room.desire(service("hooks", SECRET))
     nobody = replace(signer.target, client=room.client.acting_as(f"system:serviceaccount:{room.namespace}:nobody"))
     result = await signer.certificates.issue_missing(nobody, signer.wanted_of(desired), {}, signer.memory)
-    assert [one.kind for one in result.failures] == [FailureKind.ACCESS]
+    assert [failure_kind(*one) for one in result.failures] == [FailureKind.ACCESS]
     assert await signer.secret(SECRET) is None
 
 
@@ -251,6 +251,6 @@ async def test_what_the_content_asks_for_wrongly_gets_nothing(signer: Signing, r
     desired, _ = await room.desire(service("hooks", SECRET), stranger)
     signer.wanted = signer.wanted_of(desired)
     result = await signer.look()
-    assert [one.kind for one in result.failures] == [FailureKind.CONTENT]
+    assert [failure_kind(*one) for one in result.failures] == [FailureKind.CONTENT]
     assert [key.name for key in result.issued] == [SECRET]
     assert await signer.trusted_by(stranger) == [b""]

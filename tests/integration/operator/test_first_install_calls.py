@@ -10,10 +10,10 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
+from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
-from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests import manifests
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import settled_with_events

@@ -22,9 +22,9 @@ import pytest
 import yaml
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
+from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
-from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK
 from tests.integration.operator.leases import term

@@ -10,9 +10,9 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.ports import free_ports
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
+from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.claims import claim
 from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.server.traffic import Traffic, until_unguarded

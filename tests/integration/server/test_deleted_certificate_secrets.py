@@ -5,10 +5,10 @@ from pathlib import Path
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import SecretName
+from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import LEASES, SECRETS
-from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
-from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
 from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Hold
 from tests.integration.proxy import Exchange, proxy_before

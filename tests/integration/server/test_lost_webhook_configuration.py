@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
+from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import EVENTS
-from rukpak_py.operator.adapters import WEBHOOK_CONFIGURATIONS
 from tests.integration.listing import listed
 from tests.integration.operator.process import Operator
 from tests.integration.server.conftest import Cluster, StartOperator

@@ -24,7 +24,7 @@ SERVICE = {"service": {"name": "hooks", "namespace": "ns"}}
     ],
     ids=str,
 )
-def test_outline_has_the_callers_of_the_whole_manifest(manifest: dict[str, Any]) -> None:
+def test_outline_says_the_same_as_the_whole(manifest: dict[str, Any]) -> None:
     whole = {"apiVersion": "x/v1", "metadata": {"name": "a", "annotations": {"b": "c"}}, **manifest}
     found = caller_outline(canonical_json(whole))
     assert list(callers(found)) == list(callers(whole))

@@ -12,10 +12,10 @@ from rukpak_py.apply import desired as desired_module
 from rukpak_py.apply import marks as marks_module
 from rukpak_py.apply.desired import desire
 from rukpak_py.apply.marks import Owner, released_value
-from rukpak_py.apply.serving_certificates import secret as secret_module
-from rukpak_py.apply.serving_certificates.secret import new_secret
-from rukpak_py.apply.serving_certificates.steps import Issued
-from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
+from rukpak_py.certificates import secret as secret_module
+from rukpak_py.certificates.secret import new_secret
+from rukpak_py.certificates.steps import Issued
+from rukpak_py.certificates.wants import WantedCertificate
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.core.x509 import KeyPair
 from rukpak_py.kube.metadata import decode_metadata, field_hash
@@ -118,7 +118,7 @@ def test_hashes_of_owned_fields() -> None:
 
 
 def test_secrets_of_serving_certificates() -> None:
-    wanted = ServingCertificate(
+    wanted = WantedCertificate(
         secret=ObjectKey("", "Secret", "ns", "cert"), hosts=("a",), service=ObjectKey("", "Service", "ns", "web")
     )
     issued = Issued(pair=KeyPair(certificate=b"certificate", key=b"key"), trust=b"trust")

@@ -8,6 +8,10 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from rukpak_py.certificates import own_webhooks
+from rukpak_py.certificates.own_watch import WebhookConfigurations
+from rukpak_py.certificates.own_webhooks import OurWebhooks
+from rukpak_py.certificates.secret import pair_data
 from rukpak_py.cli.cluster import running
 from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
@@ -18,11 +22,7 @@ from rukpak_py.kube.events import EventRecorder, EventSubject, Note
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
 from rukpak_py.operator import digest_key, process
-from rukpak_py.operator.adapters import WebhookConfigurations
 from rukpak_py.operator.digest_key import DigestKeySecret
-from rukpak_py.server import webhook_configuration
-from rukpak_py.server.certificate_secrets import pair_data
-from rukpak_py.server.webhook_configuration import OurWebhooks
 from tests.unit.goldens.pinned import check, use_pinned_names
 
 
@@ -57,7 +57,7 @@ class NoSecrets(SystemObjects):
 
 @pytest.fixture(autouse=True)
 def names(monkeypatch: pytest.MonkeyPatch) -> None:
-    use_pinned_names(monkeypatch, digest_key, webhook_configuration)
+    use_pinned_names(monkeypatch, digest_key, own_webhooks)
 
 
 async def test_secrets_of_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""Failures among many requests at once come out as one of them, never as an exception group."""
+"""Failures among many requests at once come out as one of them, never as a group."""
 
 import asyncio
 

@@ -65,7 +65,7 @@ def test_the_slowest_answer_is_known_by_what_was_asked() -> None:
     assert pace.slowest is None
 
 
-async def test_calls_after_a_slow_answer_are_left() -> None:
+async def test_items_that_were_not_begun_are_returned() -> None:
     watch = Watch()
     pace, done = paced(watch=watch), list[int]()
 

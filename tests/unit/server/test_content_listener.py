@@ -21,11 +21,10 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.core.x509 import KeyPair
 from rukpak_py.server.access import AccessControl, Identity
 from rukpak_py.server.archives import Archive
-from rukpak_py.server.certificates import load_pair
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import FORWARDED, ContentListener
 from rukpak_py.server.listener import Address
-from rukpak_py.server.server_tls import ServerTls
+from rukpak_py.server.server_tls import ServerTls, load_pair
 from rukpak_py.server.uploads import Unpacking, Uploads
 from rukpak_py.sources.upload_directory import UploadDirectory
 from tests.hostile.client import Attack, attacking

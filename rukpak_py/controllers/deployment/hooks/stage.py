@@ -67,7 +67,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.core.wording import with_finalizers
+from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from rukpak_py.kube.resources import Resource

@@ -29,7 +29,6 @@ from rukpak_py.controllers.deployment.after_apply import (
 )
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.drift_backoff import DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.queue import SETTLED
@@ -42,6 +41,7 @@ from rukpak_py.controllers.result.table import (
     WAIT_QUIET_SECONDS,
 )
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.repair_backoff import REST_SECONDS
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES
@@ -495,8 +495,8 @@ async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> Non
     first, again = await bench.said(applied), await bench.said(untouched)
     assert bench.client.calls == ["get ConfigMap a"]
     assert found(Cause.FIELDS_CONTESTED, first) == found(Cause.FIELDS_CONTESTED, again)
-    assert told(applied, first).schedule.attempt_at == DRIFT_BACKOFF_SECONDS
-    assert told(untouched, again).schedule.attempt_at == DRIFT_BACKOFF_SECONDS
+    assert told(applied, first).schedule.attempt_at == REST_SECONDS
+    assert told(untouched, again).schedule.attempt_at == REST_SECONDS
     assert again.reached is Reached.APPLIED
 
 

@@ -11,12 +11,11 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Action, Plan, make_plan
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, kind_wake
-from rukpak_py.apply.serving_certificates import CertificateResult
 from rukpak_py.apply.target import Target
+from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment import applying as module
 from rukpak_py.controllers.deployment.applying import STALE_SECONDS, AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -24,6 +23,8 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import FAILURE_CAUSES
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.table import SCHEMA_LAG_SECONDS, WAIT_QUIET_SECONDS
+from rukpak_py.core.errors import ConflictError
+from rukpak_py.core.repair_backoff import REPAIRS, REST_SECONDS
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned
@@ -212,21 +213,21 @@ async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_r
     one = settled(attempt())
     one.state.applied.fields = {key("a"): "hash"}
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
-    for _ in range(CORRECTIONS_BEFORE_BACKOFF):
+    for _ in range(REPAIRS):
         applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
         assert not applied.resting
     bench.engine.outcome = ChangeSet()
     applied = await bench.applied(one, bench.planned(one, A, B, shown=["a"]))
     assert applied.resting == {key("a")}
     assert [change.key for change in bench.engine.plans[-1].writes] == [key("b")]
-    bench.clock.now += DRIFT_BACKOFF_SECONDS
+    bench.clock.now += REST_SECONDS
     applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
     assert not applied.resting
 
 
 async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench) -> None:
     one = settled(attempt())
-    one.state.drift.corrected([key("a")] * CORRECTIONS_BEFORE_BACKOFF, bench.clock.now)
+    one.state.drift.repaired([key("a")] * REPAIRS, bench.clock.now)
     one.state.content = FORMER
     applied = await bench.applied(one, bench.planned(one, A, shown=["a"]))
     assert not applied.resting
@@ -387,7 +388,7 @@ async def test_nothing_else_is_withdrawn(bench: Bench, status: BundleDeploymentS
 
 
 async def test_new_content_whose_certificates_cannot_be_had_is_not_applied(bench: Bench) -> None:
-    bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
+    bench.certificates.result.failures.append((key("cert"), ConflictError("theirs")))
     one = attempt()
     progress = await bench.unfinished(one, bench.planned(one, A))
     assert (causes_of(progress), progress.reached) == ([Cause.CONFLICT], Reached.NOTHING)
@@ -396,7 +397,7 @@ async def test_new_content_whose_certificates_cannot_be_had_is_not_applied(bench
 
 
 async def test_drift_is_corrected_though_a_certificate_cannot_be_had(bench: Bench) -> None:
-    bench.certificates.result.failures.append(failure(FailureKind.CONFLICT, name="cert"))
+    bench.certificates.result.failures.append((key("cert"), ConflictError("theirs")))
     one = settled(attempt())
     applied = await bench.applied(one, bench.planned(one, A))
     assert applied.facts == (), "what comes after the writes tells of the certificate"

@@ -8,8 +8,8 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Prune
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.serving_certificates import CertificateResult, WantedCertificates
-from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
+from rukpak_py.certificates.deployments import CertificateResult
+from rukpak_py.certificates.wants import WantedCertificate, WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, certificate_progress
 from rukpak_py.controllers.deployment.facts import failure_facts
@@ -17,6 +17,7 @@ from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentF
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
+from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.apply.lives import key, live
 from tests.unit.controllers.deployment.parts import (
@@ -31,12 +32,14 @@ from tests.unit.controllers.values import conditions, deployment
 
 if TYPE_CHECKING:
     from rukpak_py.apply.inventory import Inventory
-    from rukpak_py.apply.serving_certificates import ServingCertificates, ServingSecrets
+    from rukpak_py.certificates.deployments import ServingCertificates
+    from rukpak_py.certificates.store import ServingSecrets
 
 SECRET = ObjectKey("", "Secret", "ns", "cert")
 SERVICE = ObjectKey("", "Service", "ns", "hooks")
-WANTED = WantedCertificates(certificates={SECRET: ServingCertificate(secret=SECRET, hosts=("a",), service=SERVICE)})
-FAILURE = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
+WANTED = WantedCertificates(certificates={SECRET: WantedCertificate(secret=SECRET, hosts=("a",), service=SERVICE)})
+FAILURE = SECRET, ConflictError("theirs")
+THEIRS = f"{SECRET}: theirs"
 REFUSED = Failure(key=key("a"), kind=FailureKind.CONFLICT, message="ConfigMap a is refused")
 
 
@@ -203,10 +206,10 @@ def test_what_another_client_keeps_changing_is_told_and_restored_at_the_end_of_i
 def test_a_certificate_that_cannot_be_had_is_told_with_its_secret() -> None:
     progress = certificate_progress(CertificateResult(failures=[FAILURE]))
     (failed,) = progress.facts
-    assert (failed.cause, failed.objects, failed.text) == (Cause.CONFLICT, (SECRET,), "theirs")
+    assert (failed.cause, failed.objects, failed.text) == (Cause.CONFLICT, (SECRET,), THEIRS)
     well = Progress(reached=Reached.FINISHED) + progress
     conclusion = concluded(attempt(), installed=well)
-    assert conditions(conclusion.status)["Ready"] == ("False", "Conflict", "theirs")
+    assert conditions(conclusion.status)["Ready"] == ("False", "Conflict", THEIRS)
     assert conclusion.schedule.attempt_at is not None
 
 
@@ -215,8 +218,8 @@ def test_what_could_not_be_applied_is_told_as_well() -> None:
     told = conditions(
         concluded(attempt(), wanted=half + certificate_progress(CertificateResult(failures=[FAILURE]))).status
     )
-    assert told["Installed"] == ("False", "InstallFailed", "ConfigMap a is refused && theirs")
-    assert told["Ready"][2] == "ConfigMap a is refused && theirs"
+    assert told["Installed"] == ("False", "InstallFailed", f"ConfigMap a is refused && {THEIRS}")
+    assert told["Ready"][2] == f"ConfigMap a is refused && {THEIRS}"
 
 
 @pytest.mark.parametrize("also", [CertificateResult(waiting=["x"]), CertificateResult(look_again_seconds=60.0)])

@@ -14,8 +14,8 @@ from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.preflight import GatePhase, Refusal
-from rukpak_py.apply.results import Failure, FailureKind
-from rukpak_py.apply.serving_certificates import CertificateResult
+from rukpak_py.apply.results import FailureKind
+from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver
@@ -27,7 +27,7 @@ from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached, RecordedInstallation, StatusChange
 from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ConflictError, ContentError, RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError
 from tests.unit.controllers.deployment.parts import attempt, causes_of, concluded, ours, settled
@@ -49,7 +49,7 @@ PARTS = (
     "generated",
 )
 SECRET = ObjectKey("", "Secret", "ns", "cert")
-THEIRS = Failure(key=SECRET, kind=FailureKind.CONFLICT, message="theirs")
+THEIRS = SECRET, ConflictError("theirs")
 REFUSED = Refusal(kind=FailureKind.REFUSED, message="no")
 
 
@@ -223,7 +223,7 @@ async def test_certificates_are_kept_after_every_write_also_half_of_one(reached:
 
 @pytest.mark.parametrize(("failures", "applied_digest"), [([THEIRS], ""), ([], "x")], ids=["wrong", "well"])
 async def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_it(
-    failures: list[Failure], applied_digest: str
+    failures: list[tuple[ObjectKey, RukPakError]], applied_digest: str
 ) -> None:
     """What the status proves after a restart is that all is there."""
     recorded = RecordedInstallation(bundle="b", digest="d", applied_digest="x", version="1")
@@ -234,7 +234,7 @@ async def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_i
     assert progress.change.installed == RecordedInstallation(
         bundle="b", digest="d", applied_digest=applied_digest, version="1"
     )
-    assert [fact.text for fact in progress.facts] == [failure.message for failure in failures]
+    assert [fact.text for fact in progress.facts] == [f"{key}: {error}" for key, error in failures]
     ready = conditions(concluded(one, installed=progress).status)["Ready"]
     assert ready[:2] == (("False", "Conflict") if failures else ("True", "Succeeded"))
 

@@ -1,15 +1,10 @@
-"""What is remembered between two looks: what was applied, how long something was waited for, who keeps changing it."""
+"""What is remembered between two looks: what was applied, and how long something was waited for."""
 
 import pytest
 
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import LastApplied
 from rukpak_py.controllers.deployment import state as module
-from rukpak_py.controllers.deployment.drift_backoff import (
-    CORRECTIONS_BEFORE_BACKOFF,
-    DRIFT_BACKOFF_SECONDS,
-    DriftBackoff,
-)
 from rukpak_py.controllers.deployment.state import (
     CreatedByThisInstall,
     DeploymentState,
@@ -75,59 +70,12 @@ def test_a_wait_is_counted_from_its_first_moment_until_it_is_over() -> None:
     assert waits.waited("y", 20.0) == 7.5
 
 
-# Drift
-
-
 def test_a_wait_of_other_content_starts_anew() -> None:
     waits = PendingWaits()
     assert waits.waited("schema", 10.0, CONTENT) == 0
     assert waits.waited("schema", 50.0, CONTENT) == 40.0
     assert waits.waited("schema", 50.0, NEXT) == 0
     assert waits.waited("schema", 55.0, NEXT) == 5.0
-
-
-def resting_after(drift: DriftBackoff, now: float) -> float:
-    """Corrects one object each second until it is left alone; the time of the next look."""
-    for _ in range(CORRECTIONS_BEFORE_BACKOFF):
-        assert not drift.resting([key("a")], now)
-        drift.corrected([key("a")], now)
-        now += 1
-    return now
-
-
-def test_what_somebody_keeps_changing_is_corrected_once_a_minute_until_two_are_quiet() -> None:
-    drift, a = DriftBackoff(), key("a")
-    now = resting_after(drift, 0.0)
-    for _ in range(3):
-        assert drift.resting([a, key("b")], now) == {a}
-        now += DRIFT_BACKOFF_SECONDS
-        assert not drift.resting([a], now), "one more try"
-        drift.corrected([a], now)
-    now += 2 * DRIFT_BACKOFF_SECONDS
-    assert not drift.resting([a], now)
-    drift.corrected([a], now)
-    assert not drift.resting([a], now + 1), "a clean slate"
-
-
-def test_corrections_with_quiet_minutes_between_them_are_no_conflict() -> None:
-    drift = DriftBackoff()
-    for number in range(2 * CORRECTIONS_BEFORE_BACKOFF):
-        now = number * 2 * DRIFT_BACKOFF_SECONDS
-        assert not drift.resting([key("a")], now)
-        drift.corrected([key("a")], now)
-
-
-def test_a_conflict_is_reported_once_and_the_next_one_anew() -> None:
-    drift, resting = DriftBackoff(), frozenset({key("a")})
-    assert drift.is_reported(frozenset()), "there is nothing to report"
-    assert not drift.is_reported(resting)
-    now = resting_after(drift, 0.0)
-    drift.report(resting, {key("a"): ["x"]})
-    assert drift.is_reported(drift.resting(resting, now))
-    assert drift.managers == {key("a"): ["x"]}
-    assert not drift.is_reported(resting | {key("b")}), "another one joined it"
-    now = resting_after(drift, now + 2 * DRIFT_BACKOFF_SECONDS)
-    assert not drift.is_reported(drift.resting(resting, now)), "somebody else may make this one"
 
 
 # What a first install created

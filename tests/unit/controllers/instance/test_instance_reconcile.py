@@ -20,7 +20,6 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.drift_backoff import CORRECTIONS_BEFORE_BACKOFF, DRIFT_BACKOFF_SECONDS
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.ownership import ChildSituation, situation
@@ -29,6 +28,7 @@ from rukpak_py.controllers.instance.status import awaits_verdict
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, StatusWriter
+from rukpak_py.core.repair_backoff import REPAIRS, REST_SECONDS
 from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError, StaleError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
@@ -248,15 +248,15 @@ async def test_what_is_left_behind_is_not_taken_for_an_instance_that_is_gone(ben
 async def test_somebody_who_changes_the_spec_again_and_again_is_not_followed(bench: Bench) -> None:
     """A webhook that rewrites what is sent, for example."""
     bench.has(instance(status=BundleInstanceStatus(conditions=saying("True").conditions, observed_generation=1)))
-    for _ in range(CORRECTIONS_BEFORE_BACKOFF):
+    for _ in range(REPAIRS):
         bench.has_deployment(ours(suspend=True))
         assert await bench.reconcile() == [CHANGE]
     bench.has_deployment(ours(suspend=True))
     assert await bench.reconcile() == [STATUS]
     assert bench.schedule == RETRIED
     assert "keeps changing the spec" in bench.ready.message
-    assert len(bench.reverted) == CORRECTIONS_BEFORE_BACKOFF
-    bench.clock.now += DRIFT_BACKOFF_SECONDS
+    assert len(bench.reverted) == REPAIRS
+    bench.clock.now += REST_SECONDS
     assert await bench.reconcile() == [CHANGE]
 
 

@@ -1,17 +1,17 @@
-"""What the API server is told about our webhooks."""
+"""The configuration that tells the API server about our webhooks."""
 
 import base64
 from typing import Any
 
 import pytest
 
-from rukpak_py.core.ca_bundles import ca_bundle_patch
-from rukpak_py.server.webhook_configuration import (
+from rukpak_py.certificates.own_webhooks import (
     ServiceClient,
     UrlClient,
-    serving_hosts,
+    own_certificate,
     webhook_configuration,
 )
+from rukpak_py.core.ca_bundles import ca_bundle_patch
 
 
 def by_name(configuration: dict[str, Any]) -> dict[str, dict[str, Any]]:
@@ -71,7 +71,7 @@ def test_only_what_differs_is_patched() -> None:
     ],
 )
 def test_the_certificate_covers_every_way_in(url: str, added: list[str]) -> None:
-    assert list(serving_hosts("sys", url)) == [
+    assert list(own_certificate("sys", url).hosts) == [
         "rukpak-webhook-service.sys.svc",
         "rukpak-webhook-service.sys.svc.cluster.local",
         "core.sys.svc",

@@ -13,8 +13,7 @@ from rukpak_py.api.names import (
     SERVING_CERTIFICATE_LABEL,
     TRUSTED_SINCE_ANNOTATION,
 )
-from rukpak_py.apply.serving_certificates import ServingSecrets
-from rukpak_py.apply.serving_certificates.secret import (
+from rukpak_py.certificates.secret import (
     StoredSecret,
     new_secret,
     next_pair,
@@ -22,16 +21,16 @@ from rukpak_py.apply.serving_certificates.secret import (
     staged,
     trusted_since,
 )
-from rukpak_py.apply.serving_certificates.steps import CertificateSettings, Stored, issue
-from rukpak_py.apply.serving_certificates.wanted import ServingCertificate, secret_key
+from rukpak_py.certificates.steps import CertificateSettings, Seen, issue
+from rukpak_py.certificates.store import ServingSecrets
+from rukpak_py.certificates.wants import WantedCertificate, secret_key
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from tests.unit.apply.lives import OTHER, OWNER, REPLICA_SET, key
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-HOSTS = ("hooks.shop.svc",)
-ISSUED = issue(None, (), HOSTS, NOW, CertificateSettings())
-WANTED = ServingCertificate(secret=secret_key("shop", "cert"), hosts=HOSTS, service=key("hooks"))
+WANTED = WantedCertificate(secret=secret_key("shop", "cert"), hosts=("hooks.shop.svc",), service=key("hooks"))
+ISSUED = issue(WANTED, Seen(), NOW, CertificateSettings())
 
 Manifest = dict[str, Any]
 
@@ -47,7 +46,7 @@ def read(manifest: Manifest) -> StoredSecret | None:
 
 
 def patched(manifest: Manifest, patch: bytes) -> Manifest:
-    """What the API server makes of a merge patch, as far as these patches go."""
+    """The object after a merge patch, as far as these patches go."""
     change = orjson.loads(patch)
     annotations = {**manifest["metadata"]["annotations"], **change["metadata"].get("annotations", {})}
     data = {**manifest["data"], **change.get("data", {})}
@@ -61,22 +60,22 @@ def patched(manifest: Manifest, patch: bytes) -> Manifest:
     }
 
 
-def test_what_was_written_is_what_a_decision_sees() -> None:
+def test_decision_sees_what_was_written() -> None:
     found = read(secret())
     assert found is not None
     assert (found.uid, found.version) == ("u", 7)
-    assert found.stored == Stored(certificate=ISSUED.pair.certificate, trust=ISSUED.trust)
+    assert found.seen == Seen(certificate=ISSUED.pair.certificate, trust=ISSUED.trust)
 
 
 def test_a_rotation_is_stored_and_read_again() -> None:
     first = read(secret())
     assert first is not None
-    following = issue(first.stored, (), HOSTS, NOW, CertificateSettings())
+    following = issue(WANTED, first.seen, NOW, CertificateSettings())
     manifest = patched(secret(), staged(first, following))
     second = read(patched(manifest, trusted_since(first, NOW)))
     assert second is not None
-    assert second.stored.next_certificate == following.pair.certificate
-    assert second.stored.trusted_since == NOW
+    assert second.seen.next_certificate == following.pair.certificate
+    assert second.seen.trusted_since == NOW
     assert next_pair(orjson.dumps(manifest)) == following.pair
 
 
@@ -94,7 +93,7 @@ def test_no_key_is_in_what_is_remembered() -> None:
     assert "PRIVATE KEY" not in repr(read(secret()))
 
 
-def test_what_a_deployment_of_another_name_left_is_taken_where_it_adopts() -> None:
+def test_secret_left_by_a_deployment_of_another_name_is_taken_where_it_adopts() -> None:
     left = orjson.dumps(secret(ownerReferences=[], labels={SERVING_CERTIFICATE_LABEL: OTHER.name}))
     assert read_secret(left, OWNER) is None
     found = read_secret(left, OWNER, adopts=True)
@@ -102,11 +101,11 @@ def test_what_a_deployment_of_another_name_left_is_taken_where_it_adopts() -> No
     assert found.is_orphan
 
 
-def test_what_was_orphaned_becomes_ours_and_nothing_of_it_is_used() -> None:
+def test_orphaned_secret_becomes_ours_and_nothing_of_it_is_used() -> None:
     found = read(secret(ownerReferences=[]))
     assert found is not None
     assert found.is_orphan
-    assert found.stored == Stored()
+    assert found.seen == Seen()
 
 
 @pytest.mark.parametrize(
@@ -131,7 +130,7 @@ def test_anybody_elses_secret_is_not_ours(metadata: Manifest) -> None:
 def test_a_secret_without_its_label_is_still_ours() -> None:
     found = read(secret(labels={}))
     assert found is not None
-    assert not found.stored.is_labelled
+    assert not found.seen.is_labelled
 
 
 @pytest.mark.parametrize("name", ["tls.crt", "tls.key"])
@@ -141,15 +140,15 @@ def test_a_certificate_without_its_key_counts_as_none(name: str, value: bytes | 
     manifest["data"][name] = base64.b64encode(value).decode() if value is not None else ""
     found = read(manifest)
     assert found is not None
-    assert found.stored.certificate == b""
+    assert found.seen.certificate == b""
 
 
 @pytest.mark.parametrize("text", ["", "yesterday", "2026-01-01", "2026-01-01T00:00:00", "9" * 100])
-def test_a_time_that_nobody_wrote_is_no_time(text: str) -> None:
+def test_time_that_the_operator_did_not_write_is_no_time(text: str) -> None:
     annotations = {CERTIFICATE_EXPIRY_ANNOTATION: "", TRUSTED_SINCE_ANNOTATION: text}
     found = read(secret(annotations=annotations))
     assert found is not None
-    assert found.stored.trusted_since is None
+    assert found.seen.trusted_since is None
 
 
 class Watched:
@@ -175,7 +174,7 @@ def live(version: int, uid: str = "u") -> LiveObject:
     return LiveObject(key=WANTED.secret, metadata=decode_metadata(orjson.dumps(manifest)))
 
 
-def test_our_own_writes_wake_nobody() -> None:
+def test_our_own_writes_wake_no_deployment() -> None:
     watched = Watched()
     watched.secrets.observe(WANTED.secret, live(7).metadata)
     watched.shows(6)

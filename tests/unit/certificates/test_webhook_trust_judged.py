@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import trusts
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.webhook_configuration import ServiceClient, webhook_configuration
 
 NOW = datetime.now(UTC)
 

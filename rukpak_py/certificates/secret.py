@@ -1,9 +1,9 @@
-"""The Secret of a serving certificate as values: whether it is ours, what a decision sees of it, and what is written.
+"""Secrets with certificates as values: which are ours, what a decision sees of them, and what is written.
 
 Ours is a Secret that the deployment controls by its uid and that carries a mark of the signer, but not the labels of
 what the content brings. One that carries the mark for a deployment of this name (of any, where it adopts), and that
-nobody controls, was orphaned or restored from a backup: it becomes ours, but nothing of it is used. Anything else is
-somebody else's: nothing of it is used and nothing of it is overwritten.
+has no controller, was orphaned or restored from a backup: it becomes ours, but nothing of it is used. Anything else
+belongs to another owner: nothing of it is used and nothing of it is overwritten.
 
 Private keys pass through here from an answer to a write and stand in no value that is kept.
 """
@@ -12,7 +12,7 @@ import base64
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
@@ -24,9 +24,8 @@ from rukpak_py.api.names import (
     SERVING_CERTIFICATE_LABEL,
     TRUSTED_SINCE_ANNOTATION,
 )
-from rukpak_py.apply.marks import Owner
-from rukpak_py.apply.serving_certificates.steps import Issued, Stored
-from rukpak_py.apply.serving_certificates.wanted import ServingCertificate
+from rukpak_py.certificates.steps import Issued, Seen
+from rukpak_py.certificates.wants import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.objects import canonical_json
@@ -39,11 +38,44 @@ _TYPE = "kubernetes.io/tls"
 _OTHER_ISSUERS = ("cert-manager.io/", "service.beta.openshift.io/", "service.alpha.openshift.io/")  # annotations
 
 
+@dataclass(frozen=True, kw_only=True)
+class Secret:
+    data: Mapping[str, bytes]
+    version: str  # its resourceVersion
+
+
+class Secrets(Protocol):
+    """Secrets of the operator itself, in its namespace."""
+
+    async def read(self, name: str) -> Secret | None: ...
+
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+        """False when it exists already."""
+        ...
+
+    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
+        """False when it is no longer at this version."""
+        ...
+
+
+class Owner(Protocol):
+    """The deployment that a certificate is for."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def ca_manager(self) -> str: ...
+    @property
+    def reference(self) -> Mapping[str, Any]: ...
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StoredSecret:
     uid: str
     version: int
-    stored: Stored
+    seen: Seen  # without the callers
     is_deleted: bool
     is_orphan: bool = False
 
@@ -84,37 +116,35 @@ def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSec
         return StoredSecret(
             uid=metadata.uid,
             version=metadata.version,
-            stored=Stored(),
+            seen=Seen(),
             is_deleted=metadata.is_deleted,
             is_orphan=True,
         )
     if not is_ours(metadata, owner):
         return None
     data = _data(json)
-    stored = Stored(
-        certificate=_certificate(data, CURRENT),
-        next_certificate=_certificate(data, NEXT),
+    seen = Seen(
+        certificate=certificate_in(pair_in(data)),
+        next_certificate=certificate_in(pair_in(data, NEXT)),
         trust=data.get(CA_KEY, b""),
         trusted_since=_time(metadata.annotations.get(TRUSTED_SINCE_ANNOTATION, "")),
         is_labelled=metadata.labels.get(SERVING_CERTIFICATE_LABEL) == owner.name,
     )
-    return StoredSecret(uid=metadata.uid, version=metadata.version, stored=stored, is_deleted=metadata.is_deleted)
+    return StoredSecret(uid=metadata.uid, version=metadata.version, seen=seen, is_deleted=metadata.is_deleted)
 
 
 def next_pair(json: bytes) -> KeyPair:
-    certificate, key = NEXT
-    data = _data(json)
-    return KeyPair(certificate=data.get(certificate, b""), key=data.get(key, b""))
+    return pair_in(_data(json), NEXT)
 
 
-def not_ours(wanted: ServingCertificate) -> ConflictError:
+def not_ours(wanted: WantedCertificate) -> ConflictError:
     return ConflictError(
         f"{wanted.secret} exists and was not made for this BundleDeployment; {wanted.service} asks for its certificate "
         "there: delete the Secret; what it signed stays trusted"
     )
 
 
-def new_secret(wanted: ServingCertificate, owner: Owner, issued: Issued) -> bytes:
+def new_secret(wanted: WantedCertificate, owner: Owner, issued: Issued) -> bytes:
     manifest = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -126,7 +156,7 @@ def new_secret(wanted: ServingCertificate, owner: Owner, issued: Issued) -> byte
             "annotations": _expiry(issued.pair.certificate),
             "ownerReferences": [owner.reference],
         },
-        "data": _encoded({**_pair(CURRENT, issued.pair), CA_KEY: issued.trust}),
+        "data": _encoded({**pair_data(issued.pair), CA_KEY: issued.trust}),
     }
     return canonical_json(manifest)
 
@@ -137,12 +167,12 @@ def issued_again(secret: StoredSecret, owner: Owner, issued: Issued) -> bytes:
         owners=[owner.reference] if secret.is_orphan else None,
         labels={SERVING_CERTIFICATE_LABEL: owner.name},
         annotations={**_expiry(issued.pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
-        data={**_pair(CURRENT, issued.pair), **dict.fromkeys(NEXT), CA_KEY: issued.trust},
+        data={**pair_data(issued.pair), **dict.fromkeys(NEXT), CA_KEY: issued.trust},
     )
 
 
 def staged(secret: StoredSecret, issued: Issued) -> bytes:
-    data = {**_pair(NEXT, issued.pair), CA_KEY: issued.trust}
+    data = {**pair_data(issued.pair, NEXT), CA_KEY: issued.trust}
     return _patch(secret, annotations={TRUSTED_SINCE_ANNOTATION: None}, data=data)
 
 
@@ -150,7 +180,7 @@ def switched(secret: StoredSecret, pair: KeyPair) -> bytes:
     return _patch(
         secret,
         annotations={**_expiry(pair.certificate), TRUSTED_SINCE_ANNOTATION: None},
-        data={**_pair(CURRENT, pair), **dict.fromkeys(NEXT)},
+        data={**pair_data(pair), **dict.fromkeys(NEXT)},
     )
 
 
@@ -186,9 +216,18 @@ def _patch(
     return canonical_json({"metadata": metadata, **({"data": _encoded(data)} if data else {})})
 
 
-def _pair(names: tuple[str, str], pair: KeyPair) -> dict[str, bytes | None]:
-    certificate, key = names
-    return {certificate: pair.certificate, key: pair.key}
+def pair_data(pair: KeyPair, names: tuple[str, str] = CURRENT) -> dict[str, bytes]:
+    return dict(zip(names, (pair.certificate, pair.key), strict=True))
+
+
+def pair_in(data: Mapping[str, bytes], names: tuple[str, str] = CURRENT) -> KeyPair:
+    certificate, key = (data.get(name, b"") for name in names)
+    return KeyPair(certificate=certificate, key=key)
+
+
+def certificate_in(pair: KeyPair) -> bytes:
+    """Empty when the certificate or its key is missing or ruined."""
+    return pair.certificate if x509.is_pair(pair) else b""
 
 
 def _expiry(certificate: bytes) -> dict[str, str | None]:
@@ -203,11 +242,6 @@ def _encoded(data: Mapping[str, bytes | None]) -> dict[str, str | None]:
 def _data(json: bytes) -> dict[str, bytes]:
     data = orjson.loads(json).get("data") or {}
     return {key: base64.b64decode(value) for key, value in data.items()}
-
-
-def _certificate(data: Mapping[str, bytes], names: tuple[str, str]) -> bytes:
-    certificate, key = (data.get(name, b"") for name in names)
-    return certificate if x509.is_pair(KeyPair(certificate=certificate, key=key)) else b""
 
 
 def _time(text: str) -> datetime | None:

@@ -1,4 +1,4 @@
-"""What is wrong with the configuration that the cluster has, and whether the webhooks in it are ours."""
+"""The status of the live configuration: what is wrong with it, and whether the webhooks in it are ours."""
 
 import base64
 from collections.abc import Callable
@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH
+from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
 from rukpak_py.core import x509
-from rukpak_py.server.webhook_configuration import ConfigurationState, OurWebhooks
 
 NOW = datetime.now(UTC)
 CA = x509.issue_ca(NOW)
@@ -69,7 +69,7 @@ REPLACED: dict[str, tuple[Edit, str]] = {
 
 
 @pytest.mark.parametrize(("edit", "detail"), REPLACED.values(), ids=REPLACED.keys())
-def test_one_that_does_not_call_us_was_replaced(edit: Edit, detail: str) -> None:
+def test_configuration_that_does_not_call_us_was_replaced(edit: Edit, detail: str) -> None:
     state, text = INSIDE.status(edited(INSIDE, edit), CERTIFICATE)
     assert (state, text) == (ConfigurationState.REPLACED, f"{SUBJECT}: {detail}")
 
@@ -90,7 +90,7 @@ def test_nothing_is_trusted_before_something_is_served() -> None:
     assert INSIDE.status(INSIDE.configuration(CA.certificate), None).state is ConfigurationState.UNTRUSTED
 
 
-def test_who_runs_outside_makes_the_configuration_and_is_called_by_url() -> None:
+def test_operator_outside_the_cluster_makes_the_configuration_and_is_called_by_url() -> None:
     assert (OUTSIDE.is_configuration_ours_to_make, INSIDE.is_configuration_ours_to_make) == (True, False)
     assert OUTSIDE.status(OUTSIDE.configuration(CA.certificate), CERTIFICATE).state is ConfigurationState.OK
     assert OUTSIDE.status(INSIDE.configuration(CA.certificate), CERTIFICATE).state is ConfigurationState.REPLACED

@@ -1,4 +1,4 @@
-"""What content asks for: certificates for its Services, and a CA in what calls them. Its names are hostile input."""
+"""Content asks for certificates for its Services, and for a CA in their callers. Its names are hostile input."""
 
 from typing import Any
 
@@ -6,8 +6,7 @@ import pytest
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import desire
-from rukpak_py.apply.results import FailureKind
-from rukpak_py.apply.serving_certificates.wanted import WantedCertificates, secret_key, wanted_certificates
+from rukpak_py.certificates.wants import RenderedObject, WantedCertificates, secret_key, wanted_certificates
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import Certificates
 from tests.unit.apply.lives import OWNER
@@ -29,7 +28,7 @@ SECRET = secret_key("shop", "cert")
 
 
 def wanted(*manifests: Manifest) -> WantedCertificates:
-    return wanted_certificates(
+    found = (
         desire(
             Object.from_manifest(manifest),
             owner=OWNER,
@@ -39,6 +38,7 @@ def wanted(*manifests: Manifest) -> WantedCertificates:
         )
         for manifest in manifests
     )
+    return wanted_certificates(RenderedObject(one.key, one.head.gvk, one.payload.body) for one in found)
 
 
 def service(name: str = "hooks", secret: str = SECRET.name, **metadata: str) -> Manifest:
@@ -72,9 +72,8 @@ def caller(
 
 def problem(*manifests: Manifest) -> str:
     found = wanted(*manifests)
-    (failure,) = found.failures
-    assert failure.kind is FailureKind.CONTENT
-    return failure.message
+    ((_, error),) = found.problems
+    return str(error)
 
 
 def test_a_service_gets_a_certificate_for_its_names() -> None:
@@ -107,13 +106,13 @@ def test_every_kind_of_caller_gets_the_ca(kind: str, webhooks: set[str]) -> None
     assert place.webhooks == webhooks
     assert place.secret == SECRET
     assert found.callers == {place.key}
-    assert not found.failures
+    assert not found.problems
 
 
 def test_a_definition_without_a_conversion_webhook_has_nothing_to_inject_into() -> None:
     found = wanted(service(), caller("CustomResourceDefinition", spec={"conversion": {"strategy": "None"}}))
     assert not found.places
-    assert not found.failures
+    assert not found.problems
 
 
 def test_content_that_asks_for_nothing_gets_nothing() -> None:
@@ -176,7 +175,7 @@ def test_a_rendered_bundle_asks_for_what_its_pods_mount() -> None:
     parts = bundle(csv=csv_document(webhooks=webhooks, installModes=modes("AllNamespaces")))
     objects = rendered(parts)
     found = wanted(*objects)
-    assert not found.failures
+    assert not found.problems
     volumes = {volume["secret"]["secretName"] for volume in pod_of(only(objects, "Deployment"))["volumes"]}
     assert {secret.name for secret in found.certificates} == volumes
     (certificate,) = found.certificates.values()
@@ -189,4 +188,4 @@ def test_a_bundle_rendered_for_cert_manager_asks_for_nothing() -> None:
     found = wanted(*objects)
     assert not found.certificates
     assert not found.places
-    assert not found.failures
+    assert not found.problems

@@ -1,8 +1,8 @@
 """Writes the trust bundle into `caBundle` fields, and gives these fields up before the content drops them.
 
-Server-side apply by a field manager of its own (`rukpak-ca/<deployment>`), with the uid of the live object: it never
-creates anything. `ObservedObject.ca_fields`, the hash of what that manager owns, changes when anybody else changes a
-field: with the hash of our last answer, the watch tells that there is nothing to do.
+Callers that a content brings: server-side apply by a field manager of its own (`rukpak-ca/<deployment>`), with the uid
+of the live object: it never creates anything. `LiveCaller.ca_fields`, the hash of what that manager owns, changes when
+another client changes a field: with the hash of our last answer, the watch tells that there is nothing to do.
 
 A webhook or a conversion that the content drops would be kept alive as an invalid stump by our `caBundle` in it, and
 the server would refuse the upgrade. `release` takes our entry out of `managedFields` first: the values stay, so no
@@ -12,36 +12,52 @@ request is refused, and they go with what is around them.
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 
-from rukpak_py.apply.marks import Owner
-from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.serving_certificates.steps import Injection
-from rukpak_py.apply.serving_certificates.wanted import CaBundleTarget
-from rukpak_py.apply.target import Target
+from rukpak_py.certificates.secret import Owner
+from rukpak_py.certificates.steps import Injection
+from rukpak_py.certificates.store import Target
+from rukpak_py.certificates.wants import CaBundleTarget
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.metadata import (
     LiveObject,
-    ManagedFields,
     Metadata,
     decode_metadata,
     entry_with,
     field_hash,
     fields_in,
+    is_ours,
 )
-from rukpak_py.kube.resources import Resource
 
-Observe = Callable[[GroupVersionKind, LiveObject], ObservedObject]
-Lives = dict[ObjectKey, ObservedObject]
+
+class LiveCaller(Protocol):
+    """A caller as the watches show it."""
+
+    @property
+    def key(self) -> ObjectKey: ...
+    @property
+    def gvk(self) -> GroupVersionKind: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def owner_uid(self) -> str: ...
+    @property
+    def ca_fields(self) -> str: ...
+    @property
+    def is_deleted(self) -> bool: ...
+
+
+Observe = Callable[[GroupVersionKind, LiveObject], LiveCaller]
+Lives = dict[ObjectKey, LiveCaller]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Known:
-    """What stood in one object when our entry had this hash."""
+    """The fields of one object when our entry had this hash."""
 
     uid: str
     ca_fields: str
@@ -51,13 +67,13 @@ class _Known:
 
 @dataclass(slots=True)
 class KnownCallers:
-    """What was found and injected of one deployment."""
+    """The callers of one deployment as they were found and injected."""
 
     _owned: dict[ObjectKey, _Known] = field(default_factory=dict)
     _injected: dict[ObjectKey, tuple[str, bytes]] = field(default_factory=dict)  # the uid, and what was injected last
 
-    def owned(self, live: ObservedObject) -> _Known | None:
-        """What is ours in it. None: another client changed that, or this process does not know it yet."""
+    def owned(self, live: LiveCaller) -> _Known | None:
+        """The fields that are ours. None: another client changed that, or this process does not know it yet."""
         known = self._owned.get(live.key)
         return known if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields) else None
 
@@ -71,7 +87,7 @@ class KnownCallers:
         self._owned.pop(key, None)
         self._injected.pop(key, None)
 
-    def has_injected(self, live: ObservedObject, trust: bytes) -> bool:
+    def has_injected(self, live: LiveCaller, trust: bytes) -> bool:
         return self._injected.get(live.key) == (live.uid, trust)
 
 
@@ -82,12 +98,12 @@ class Injector:
         self._known = known
         self._target = target
 
-    def is_repair(self, live: ObservedObject, trust: bytes) -> bool:
-        """Whether we have injected exactly this before: somebody has changed it since."""
+    def is_repair(self, live: LiveCaller, trust: bytes) -> bool:
+        """Whether we have injected exactly this before: another client has changed it since."""
         return self._known.has_injected(live, trust)
 
-    async def read(self, place: CaBundleTarget, live: ObservedObject) -> Injection:
-        """One GET where somebody changed our fields, or where this process does not know them yet."""
+    async def read(self, place: CaBundleTarget, live: LiveCaller) -> Injection:
+        """One GET where another client changed our fields, or where this process does not know them yet."""
         known = await self._owned(live)
         stands = {known.bundles[name] for name in known.webhooks}
         is_whole = known.webhooks == place.webhooks and len(stands) == 1
@@ -120,10 +136,10 @@ class Injector:
         kept = [
             entry_with(entry, fields_in(entry))
             for entry in metadata.managed_fields
-            if not _is_ours(entry, target.owner)
+            if not is_ours(entry, target.owner.ca_manager)
         ]
         if not kept:
-            return False  # the server takes an empty list for an object that nobody ever applied
+            return False  # the server takes an empty list for an object that was never applied
         patch = [
             {"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.resource_version},
             {"op": "add", "path": "/metadata/managedFields", "value": kept},
@@ -140,33 +156,26 @@ class Injector:
         self._known.released(key)
         return True
 
-    async def _owned(self, live: ObservedObject) -> _Known:
+    async def _owned(self, live: LiveCaller) -> _Known:
         known = self._known.owned(live)
         if known is not None:
             return known
         if not live.ca_fields:
             return _Known(uid=live.uid, ca_fields="", webhooks=frozenset(), bundles={})
-        known = await _read(self._target.resource_of(live.key), self._target, live)
+        owner = self._target.owner
+        json = await self._target.client.get(self._target.resource_of(live.key), "", live.key.name)
+        metadata = decode_metadata(json)
+        ours = owned_webhooks(metadata, owner)
+        bundles = {caller.name: caller.ca_bundle for caller in callers(orjson.loads(json)) if caller.name in ours}
+        ca_fields = field_hash(metadata, owner.ca_manager) or ""
+        known = _Known(uid=metadata.uid, ca_fields=ca_fields, webhooks=frozenset(bundles), bundles=bundles)
         self._known.read(live.key, known)
         return known
 
 
-async def _read(resource: Resource, target: Target, live: ObservedObject) -> _Known:
-    json = await target.client.get(resource, "", live.key.name)
-    metadata, owner = decode_metadata(json), target.owner
-    ours = owned_webhooks(metadata, owner)
-    bundles = {caller.name: caller.ca_bundle for caller in callers(orjson.loads(json)) if caller.name in ours}
-    return _Known(
-        uid=metadata.uid,
-        ca_fields=field_hash(metadata, owner.ca_manager) or "",
-        webhooks=frozenset(bundles),
-        bundles=bundles,
-    )
-
-
 def owned_webhooks(metadata: Metadata, owner: Owner) -> frozenset[str]:
     """The webhooks whose `caBundle` is ours; the name is empty for a CRD and an APIService."""
-    entry = next((entry for entry in metadata.managed_fields if _is_ours(entry, owner)), None)
+    entry = next((entry for entry in metadata.managed_fields if is_ours(entry, owner.ca_manager)), None)
     fields = fields_in(entry) if entry is not None else {}
     webhooks = (
         str(orjson.loads(name.removeprefix("k:")).get("name"))
@@ -178,11 +187,7 @@ def owned_webhooks(metadata: Metadata, owner: Owner) -> frozenset[str]:
     return frozenset([*webhooks, *([""] if "f:caBundle" in spec or "f:caBundle" in config else [])])
 
 
-def _is_ours(entry: ManagedFields, owner: Owner) -> bool:
-    return entry.manager == owner.ca_manager and entry.operation == "Apply" and not entry.subresource
-
-
-def _apply_body(place: CaBundleTarget, live: ObservedObject, trust: bytes) -> bytes:
+def _apply_body(place: CaBundleTarget, live: LiveCaller, trust: bytes) -> bytes:
     authority = {"caBundle": base64.b64encode(trust).decode()}
     fields: dict[str, Any]
     match place.gvk.kind:

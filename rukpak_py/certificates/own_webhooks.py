@@ -1,4 +1,4 @@
-"""The ValidatingWebhookConfiguration as a value, and what is wrong with the one that the cluster has.
+"""The operator's own webhooks: their want, their ValidatingWebhookConfiguration, and what is wrong with the live one.
 
 Bundles fail closed: nothing else guards their immutability. The match condition keeps the webhook out of updates that
 leave the spec alone, so labels and finalizers move while no operator runs. ConfigMaps fail open: failing closed, a
@@ -22,8 +22,11 @@ from rukpak_py.api.names import (
     VERSION,
     WEBHOOK_CONFIGURATION,
     WEBHOOK_SERVICE,
+    SecretName,
 )
+from rukpak_py.certificates.wants import WantedCertificate, secret_key
 from rukpak_py.core.ca_bundles import WebhookClient, callers, trusts
+from rukpak_py.core.objects import ObjectKey
 
 Manifest = dict[str, Any]
 PATHS = {BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH}
@@ -50,7 +53,7 @@ class UrlClient(NamedTuple):
 class ConfigurationState(Enum):
     OK = "ok"
     UNTRUSTED = "untrusted"  # it calls us and does not trust what we serve
-    REPLACED = "replaced"  # a webhook of ours is not in it, or calls somebody else
+    REPLACED = "replaced"  # a webhook of ours is not in it, or calls another server
     MISSING = "missing"
 
 
@@ -61,7 +64,7 @@ class ConfigurationStatus(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OurWebhooks:
-    """What a configuration has to say, so that the API server calls this operator."""
+    """The webhooks by which the API server calls this operator."""
 
     system_namespace: str
     client: ServiceClient | UrlClient
@@ -131,16 +134,21 @@ def webhook_configuration(
     }
 
 
-def serving_hosts(system_namespace: str, *urls: str) -> tuple[str, ...]:
-    """Every name under which the operator's servers are reached."""
+def own_certificate(system_namespace: str, *urls: str) -> WantedCertificate:
+    """One for every name under which the operator's servers are reached."""
     services = (WEBHOOK_SERVICE, CONTENT_SERVICE)
     names = [f"{service}.{system_namespace}.svc{zone}" for service in services for zone in ("", ".cluster.local")]
     hosts = [host for url in urls if url and (host := urlsplit(url).hostname)]
-    return tuple(dict.fromkeys((*names, "localhost", *hosts)))
+    return WantedCertificate(
+        secret=secret_key(system_namespace, SecretName.SERVING),
+        hosts=tuple(dict.fromkeys((*names, "localhost", *hosts))),
+        service=ObjectKey("", "Service", system_namespace, WEBHOOK_SERVICE),
+        keeps_signer=True,
+    )
 
 
 def _target(config: Manifest) -> str:
-    """Whom a clientConfig calls, as a user reads it. The port is left out: it is our Service all the same."""
+    """The server that a clientConfig calls, as a user reads it. The port is left out: it is the same Service."""
     if "url" in config:
         return str(config["url"])
     service = config.get("service") or {}

@@ -3,17 +3,18 @@
 import asyncio
 import base64
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
 
 from rukpak_py.api.names import CA_KEY, SecretName
+from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
+from rukpak_py.certificates.own_webhooks import OurWebhooks, ServiceClient, own_certificate
+from rukpak_py.certificates.secret import Secret
 from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.server.certificate_secrets import Secret
-from rukpak_py.server.certificates import CertificateKeeper, KeeperSettings
-from rukpak_py.server.webhook_configuration import OurWebhooks, ServiceClient
 
 HOSTS = ("localhost",)
 PROPAGATION = timedelta(seconds=60)
@@ -119,10 +120,10 @@ def new_keeper(
         interval=600, waiting=0.001, retry=0.001, propagation=PROPAGATION.total_seconds(), spacing=0.001
     )
     return CertificateKeeper(
+        replace(own_certificate("system"), hosts=hosts),
         secrets=cluster,
         configurations=cluster,
         webhooks=webhooks,
-        hosts=hosts,
         clock=clock,
         elapsed=clock.elapsed,
         settings=settings,
@@ -246,7 +247,7 @@ async def test_a_new_leader_does_not_know_since_when_the_trust_is_in_place(
     cluster.assert_consistent()
 
 
-async def test_what_is_due_as_well_waits_for_the_new_authority_and_what_expired_does_not(
+async def test_due_certificate_waits_for_the_new_authority_and_expired_one_does_not(
     cluster: Cluster, clock: Clock, keeper: CertificateKeeper
 ) -> None:
     await keeper.keep(leading=True)
@@ -416,7 +417,8 @@ async def test_a_follower_loads_nothing_that_clients_do_not_trust(
     assert problem.startswith("waiting for the leader to renew Secret rukpak-serving")
     await keeper.keep(leading=True)
     await follower.keep(leading=False)
-    assert follower.certificate == cluster.serving
+    assert follower.pair is not None
+    assert follower.pair.certificate == cluster.serving
 
 
 async def test_webhooks_of_others_keep_their_authority(cluster: Cluster, keeper: CertificateKeeper) -> None:
@@ -451,7 +453,7 @@ async def test_a_new_leader_applies_the_configuration_of_its_release(cluster: Cl
         cluster.assert_consistent()
 
 
-async def test_what_is_waited_for_is_logged_once(
+async def test_reason_of_a_wait_is_logged_once(
     cluster: Cluster, keeper: CertificateKeeper, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("INFO")
@@ -474,11 +476,10 @@ async def test_what_is_waited_for_is_logged_once(
     assert caplog.messages[-1] == "certificates: ready"
 
 
-async def test_somebody_who_undoes_every_write_makes_the_passes_slow(cluster: Cluster, clock: Clock) -> None:
+async def test_client_that_undoes_every_write_makes_the_passes_slow(cluster: Cluster, clock: Clock) -> None:
     settings = KeeperSettings(interval=600, waiting=0, retry=600, spacing=0)
-    keeper = CertificateKeeper(
-        secrets=cluster, configurations=cluster, webhooks=WEBHOOKS, hosts=HOSTS, settings=settings
-    )
+    want = own_certificate("system")
+    keeper = CertificateKeeper(want, secrets=cluster, configurations=cluster, webhooks=WEBHOOKS, settings=settings)
     passes = 0
 
     def undo() -> None:

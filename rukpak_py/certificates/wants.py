@@ -1,4 +1,4 @@
-"""From the desired objects of a deployment to the certificates that they ask for, and to the callers that need a CA.
+"""Wants: serving certificates, and the callers that need their CA. How rendered objects ask for them.
 
 A Service asks for a certificate by naming a Secret of its own namespace. A webhook configuration, a CRD or an
 APIService asks for a CA by naming such a Secret. Both names come with the content and are hostile input: a CA is only
@@ -9,13 +9,12 @@ nothing.
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 from rukpak_py.api.metadata import other_injectors
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
-from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.ca_bundles import caller_outline, callers
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
 CALLERS = frozenset(
@@ -32,13 +31,23 @@ _LABEL = re.compile(r"[a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?")
 _SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 
 
+Problem = tuple[ObjectKey, ContentError]
+
+
+class RenderedObject(NamedTuple):
+    key: ObjectKey
+    gvk: GroupVersionKind
+    body: bytes  # JSON
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
-class ServingCertificate:
+class WantedCertificate:
     """One Secret, and the host names of the Services that ask for it."""
 
     secret: ObjectKey
     hosts: tuple[str, ...]
     service: ObjectKey  # the first of them
+    keeps_signer: bool = False  # the key of the authority is stored, and it signs one certificate after the other
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,30 +62,28 @@ class CaBundleTarget:
 
 @dataclass(frozen=True, kw_only=True)
 class WantedCertificates:
-    certificates: Mapping[ObjectKey, ServingCertificate] = field(default_factory=dict)  # by Secret
+    """All wants of one deployment."""
+
+    certificates: Mapping[ObjectKey, WantedCertificate] = field(default_factory=dict)  # by Secret
     places: Mapping[ObjectKey, CaBundleTarget] = field(default_factory=dict)
     callers: frozenset[ObjectKey] = frozenset()  # all objects of the content that could have a `caBundle`
-    failures: tuple[Failure, ...] = ()  # what is asked for and cannot be had: the content is wrong
+    problems: tuple[Problem, ...] = ()  # what is asked for and cannot be had: the content is wrong
 
     def places_of(self, secret: ObjectKey) -> list[CaBundleTarget]:
         return [place for place in self.places.values() if place.secret == secret]
 
 
-def wanted_certificates(desired: Iterable[Desired]) -> WantedCertificates:
-    desired = list(desired)
-    annotated = [
-        (one, caller_outline(one.payload.body))
-        for one in desired
-        if any(name in one.payload.body for name in _ANNOTATIONS)
-    ]
-    failures: list[Failure] = []
-    taken = {one.key for one in desired if one.key.group == "" and one.key.kind == "Secret"}
-    certificates = _certificates(annotated, taken, failures)
+def wanted_certificates(rendered: Iterable[RenderedObject]) -> WantedCertificates:
+    rendered = list(rendered)
+    annotated = [(one, caller_outline(one.body)) for one in rendered if any(name in one.body for name in _ANNOTATIONS)]
+    problems: list[Problem] = []
+    taken = {one.key for one in rendered if one.key.group == "" and one.key.kind == "Secret"}
+    certificates = _certificates(annotated, taken, problems)
     return WantedCertificates(
         certificates=certificates,
-        places=_places(annotated, certificates, failures),
-        callers=frozenset(one.key for one in desired if one.head.gvk.group_kind in CALLERS),
-        failures=tuple(sorted(failures, key=lambda failure: failure.key)),
+        places=_places(annotated, certificates, problems),
+        callers=frozenset(one.key for one in rendered if one.gvk.group_kind in CALLERS),
+        problems=tuple(sorted(problems, key=lambda problem: problem[0])),
     )
 
 
@@ -84,13 +91,13 @@ def secret_key(namespace: str, name: str) -> ObjectKey:
     return ObjectKey("", "Secret", namespace, name)
 
 
-_Annotated = Iterable[tuple[Desired, dict[str, Any]]]
+_Annotated = Iterable[tuple[RenderedObject, dict[str, Any]]]
 
 
 def _certificates(
-    annotated: _Annotated, taken: set[ObjectKey], failures: list[Failure]
-) -> dict[ObjectKey, ServingCertificate]:
-    found: dict[ObjectKey, ServingCertificate] = {}
+    annotated: _Annotated, taken: set[ObjectKey], problems: list[Problem]
+) -> dict[ObjectKey, WantedCertificate]:
+    found: dict[ObjectKey, WantedCertificate] = {}
     for one, manifest in annotated:
         name = _annotation(manifest, SERVING_CERTIFICATE_ANNOTATION)
         if not name:
@@ -99,18 +106,18 @@ def _certificates(
         secret = secret_key(key.namespace, name)
         problem = _service_problem(one, secret, taken)
         if problem:
-            failures.append(_failure(key, SERVING_CERTIFICATE_ANNOTATION, problem))
+            problems.append(_problem(key, SERVING_CERTIFICATE_ANNOTATION, problem))
             continue
         known = found.get(secret)
         hosts = dict.fromkeys([*(known.hosts if known else ()), *_hosts(key)])
         service = known.service if known else key
-        found[secret] = ServingCertificate(secret=secret, hosts=tuple(hosts), service=service)
+        found[secret] = WantedCertificate(secret=secret, hosts=tuple(hosts), service=service)
     return found
 
 
-def _service_problem(one: Desired, secret: ObjectKey, taken: set[ObjectKey]) -> str:
+def _service_problem(one: RenderedObject, secret: ObjectKey, taken: set[ObjectKey]) -> str:
     key = one.key
-    if one.head.gvk.group_kind != _SERVICE:
+    if one.gvk.group_kind != _SERVICE:
         return f"it has no effect on a {key.kind}; set it on a Service"
     if not _SUBDOMAIN.fullmatch(secret.name):
         return f"{secret.name[:63]!r} is not a valid Secret name"
@@ -127,7 +134,7 @@ def _hosts(service: ObjectKey) -> tuple[str, ...]:
 
 
 def _places(
-    annotated: _Annotated, certificates: Mapping[ObjectKey, ServingCertificate], failures: list[Failure]
+    annotated: _Annotated, certificates: Mapping[ObjectKey, WantedCertificate], problems: list[Problem]
 ) -> dict[ObjectKey, CaBundleTarget]:
     places: dict[ObjectKey, CaBundleTarget] = {}
     for one, manifest in annotated:
@@ -138,16 +145,16 @@ def _places(
         secret = secret_key(namespace, name)
         problem = _caller_problem(one, manifest, source, is_served=secret in certificates)
         if problem:
-            failures.append(_failure(one.key, INJECT_CA_ANNOTATION, problem))
+            problems.append(_problem(one.key, INJECT_CA_ANNOTATION, problem))
             continue
         webhooks = frozenset(caller.name for caller in callers(manifest))
         if webhooks:
-            places[one.key] = CaBundleTarget(key=one.key, gvk=one.head.gvk, secret=secret, webhooks=webhooks)
+            places[one.key] = CaBundleTarget(key=one.key, gvk=one.gvk, secret=secret, webhooks=webhooks)
     return places
 
 
-def _caller_problem(one: Desired, manifest: dict[str, Any], source: str, *, is_served: bool) -> str:
-    if one.head.gvk.group_kind not in CALLERS:
+def _caller_problem(one: RenderedObject, manifest: dict[str, Any], source: str, *, is_served: bool) -> str:
+    if one.gvk.group_kind not in CALLERS:
         return f"a {one.key.kind} has no caBundle"
     others = other_injectors(manifest["metadata"].get("annotations") or {})
     if others:
@@ -163,5 +170,5 @@ def _annotation(manifest: dict[str, Any], name: str) -> str:
     return str((manifest["metadata"].get("annotations") or {}).get(name, ""))
 
 
-def _failure(key: ObjectKey, annotation: str, problem: str) -> Failure:
-    return Failure(key=key, kind=FailureKind.CONTENT, message=f"{key}: annotation {annotation}: {problem}")
+def _problem(key: ObjectKey, annotation: str, text: str) -> Problem:
+    return key, ContentError(f"{key}: annotation {annotation}: {text}")

@@ -2,9 +2,9 @@
 
 import pytest
 
+from rukpak_py.certificates.own_watch import MonitorReport, WebhookMonitor
+from rukpak_py.certificates.own_webhooks import ConfigurationState, ConfigurationStatus
 from rukpak_py.core.metrics import REGISTRY
-from rukpak_py.server.webhook_configuration import ConfigurationState, ConfigurationStatus
-from rukpak_py.server.webhook_monitor import MonitorReport, WebhookMonitor
 
 GRACE, REPEAT = 5.0, 1800.0
 OK = ConfigurationStatus(ConfigurationState.OK)
@@ -66,7 +66,7 @@ STORIES: dict[str, Story] = {
 
 
 @pytest.mark.parametrize("story", STORIES.values(), ids=STORIES.keys())
-def test_what_is_said_and_when(monitor: WebhookMonitor, story: Story) -> None:
+def test_lasting_status_is_reported_and_repeated(monitor: WebhookMonitor, story: Story) -> None:
     heard = [said(monitor.observe(status, now=now, leading=leading)) for now, status, leading, _ in story]
     assert heard == [expected for *_, expected in story]
 

@@ -1,0 +1,285 @@
+"""Keeps the operator's authority and serving certificate, without cert-manager.
+
+Three Secrets: the signer (certificate and key, the only truth about the authority), `rukpak-ca` with what clients
+should trust, and the serving certificate. Only the leader writes; followers read and wait.
+
+A pass starts when something that it looks at has changed, soon again while the API server does not trust what is
+served, and otherwise rarely: certificates grow old. What is loaded is served until there is something better. A client
+that undoes again and again what a pass has written is answered after a pause, not in a hot loop.
+"""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Protocol
+
+from rukpak_py.api.names import CA_KEY, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.certificates.engine import take_steps
+from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
+from rukpak_py.certificates.secret import Secret, Secrets, certificate_in, pair_data, pair_in
+from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Injection, Seen, trust_of
+from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.core import x509
+from rukpak_py.core.ca_bundles import ca_bundle_patch
+from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.repair_backoff import RepairBackoff
+from rukpak_py.core.x509 import KeyPair
+
+_LOG = logging.getLogger(__name__)
+WRITES_BEFORE_REST = 20
+
+
+class WebhookConfigurations(Protocol):
+    """ValidatingWebhookConfigurations."""
+
+    async def read(self, name: str) -> dict[str, Any] | None: ...
+
+    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
+        """Apply a JSON patch."""
+        ...
+
+    async def apply(self, manifest: dict[str, Any]) -> None:
+        """Create it, or make what the manifest says true."""
+        ...
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeeperSettings:
+    """Seconds between two passes."""
+
+    interval: float = 6 * 3600.0  # when nothing changes
+    waiting: float = 1.0  # while there is nothing to serve yet, or no API server trusts it
+    retry: float = 10.0  # after a failure, and between two repairs of what another client keeps undoing
+    propagation: float = 60.0  # from a change of trust until clients rely on it
+    spacing: float = 0.2  # at least, whatever changes meanwhile
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServingPair:
+    """A serving pair and the authorities that signed it."""
+
+    pair: KeyPair
+    trust: bytes
+
+
+class _OwnSite:
+    """The leader's `engine.Site`: the three Secrets, and the webhook configuration."""
+
+    def __init__(
+        self,
+        want: WantedCertificate,
+        secrets: Secrets,
+        configurations: WebhookConfigurations,
+        webhooks: OurWebhooks,
+        *,
+        clock: Callable[[], datetime],
+        elapsed: Callable[[], float],
+    ) -> None:
+        self.in_use: ServingPair | None = None
+        self.awaits_propagation = False  # a new authority is trusted and not served yet
+        self.written = 0
+        self._want = want
+        self._secrets = secrets
+        self._configurations = configurations
+        self._webhooks = webhooks
+        self._clock = clock
+        self._elapsed = elapsed
+        self._trusted = b""
+        self._trusted_since = 0.0
+        self._has_applied = False  # the configuration, where it is ours to make
+        self._found: Mapping[SecretName, Secret | None] = {}
+        self._configuration: dict[str, Any] | None = None
+
+    async def look(self) -> Seen:
+        self._found = {name: await self._secrets.read(name) for name in SecretName}
+        self._configuration = configuration = await self._configurations.read(WEBHOOK_CONFIGURATION)
+        trust, in_use = trust_in(self._found[SecretName.CA]), self.in_use
+        is_injected = not self._must_apply() and (
+            configuration is None or not ca_bundle_patch(configuration, trust, is_ours=self._webhooks.is_ours)
+        )
+        return Seen(
+            signer=certificate_in(pair_of(self._found[SecretName.SIGNER])),
+            certificate=certificate_in(pair_of(self._found[SecretName.SERVING])),
+            trust=trust,
+            trusted_since=self._since(trust if is_injected else b""),
+            callers=(Injection(bundle=trust if is_injected else b""),),
+            in_use=in_use.pair.certificate if in_use is not None else b"",
+            in_use_trust=in_use.trust if in_use is not None else b"",
+        )
+
+    async def take(self, step: CertificateStep, seen: Seen) -> bool:
+        self.awaits_propagation = step is CertificateStep.WAIT
+        if step in {CertificateStep.NOTHING, CertificateStep.WAIT}:
+            return False
+        self.written += 1
+        now, signer = self._clock(), pair_of(self._found[SecretName.SIGNER])
+        match step:
+            case CertificateStep.ISSUE_AUTHORITY:
+                await self._write(SecretName.SIGNER, pair_data(x509.issue_ca(now)))
+            case CertificateStep.PUBLISH_TRUST:
+                await self._write(SecretName.CA, {CA_KEY: trust_of(self._want, seen, now)})
+            case CertificateStep.INJECT:
+                await self._inject(seen.trust)
+            case CertificateStep.RESTORE if self.in_use is not None:
+                await self._write(SecretName.SERVING, pair_data(self.in_use.pair))
+            case _:
+                await self._write(SecretName.SERVING, pair_data(x509.issue_serving(signer, self._want.hosts, now)))
+        return True
+
+    def served(self) -> ServingPair | None:
+        """The stored pair, as it was seen last."""
+        return served(self._found[SecretName.SERVING], trust_in(self._found[SecretName.CA]))
+
+    def _must_apply(self) -> bool:
+        """At the start of a leadership, because a new release may want other rules; and when it was lost."""
+        if not self._webhooks.is_configuration_ours_to_make:
+            return False
+        state = self._webhooks.status(self._configuration, None).state
+        return not self._has_applied or state in {ConfigurationState.MISSING, ConfigurationState.REPLACED}
+
+    def _since(self, trusted: bytes) -> datetime | None:
+        """Seen from this process: a new leader does not know since when the trust is in place."""
+        if trusted != self._trusted:
+            self._trusted, self._trusted_since = trusted, self._elapsed()
+        return self._clock() - timedelta(seconds=self._elapsed() - self._trusted_since) if trusted else None
+
+    async def _inject(self, trust: bytes) -> None:
+        if self._must_apply():
+            await self._configurations.apply(self._webhooks.configuration(trust))
+            self._has_applied = True
+        elif self._configuration is not None:
+            patch = ca_bundle_patch(self._configuration, trust, is_ours=self._webhooks.is_ours)
+            await self._configurations.patch(WEBHOOK_CONFIGURATION, patch)
+
+    async def _write(self, name: SecretName, data: Mapping[str, bytes]) -> None:
+        found = self._found[name]
+        if found is None:
+            await self._secrets.create(name, data)
+        else:
+            await self._secrets.replace(name, {**found.data, **data}, found.version)
+
+
+class CertificateKeeper:
+    def __init__(
+        self,
+        want: WantedCertificate,
+        *,
+        secrets: Secrets,
+        configurations: WebhookConfigurations,
+        webhooks: OurWebhooks,
+        clock: Callable[[], datetime] = lambda: datetime.now(UTC),
+        elapsed: Callable[[], float] = time.monotonic,
+        settings: KeeperSettings | None = None,
+    ) -> None:
+        """`clock` dates certificates; `elapsed` measures how long the trust has been in place, as seen from here."""
+        self._settings = settings or KeeperSettings()
+        self._want = want
+        self._secrets = secrets
+        self._clock = clock
+        self._site = _OwnSite(want, secrets, configurations, webhooks, clock=clock, elapsed=elapsed)
+        self._backoff = RepairBackoff(repairs=WRITES_BEFORE_REST, rest=self._settings.retry)
+        self._waits_for = "the certificates have not been read yet"
+        self._logged: str | None = None
+        self._wake = asyncio.Event()
+
+    @property
+    def pair(self) -> KeyPair | None:
+        """The pair that is served."""
+        return self._site.in_use.pair if self._site.in_use is not None else None
+
+    def problem(self) -> str | None:
+        """Why there is nothing to serve yet."""
+        return None if self._site.in_use is not None else self._waits_for
+
+    def wake(self) -> None:
+        """Start the next pass now: leadership, a Secret or the webhook configuration changed."""
+        self._wake.set()
+
+    async def run(self, is_leader: Callable[[], bool], is_unready: Callable[[], str | None] = lambda: None) -> None:
+        """Pass after pass, until cancelled. `is_unready`: why the API server would not trust what is served."""
+        settings = self._settings
+        while True:
+            self._wake.clear()
+            started, failure = time.monotonic(), ""
+            try:
+                await self.keep(leading=is_leader())
+            except RukPakError as error:
+                self._waits_for = failure = str(error)
+            unready = self.problem() or is_unready()
+            self._log(failure, unready)
+            if failure and self._site.in_use is not None:
+                pause = settings.retry
+            elif unready:
+                pause = settings.waiting
+            else:
+                pause = settings.propagation if self._site.awaits_propagation else settings.interval
+            try:
+                await asyncio.wait_for(self._wake.wait(), pause)
+            except TimeoutError:
+                continue
+            rest = self._backoff.rests_until(self._want.secret, time.monotonic()) or 0.0
+            await asyncio.sleep(max(started + settings.spacing, rest) - time.monotonic())
+
+    async def keep(self, *, leading: bool) -> None:
+        """One pass: repair what only the leader may, then load what is to be served."""
+        found = await (self._repair() if leading else self._read())
+        if found is not None:
+            self._site.in_use = found
+
+    async def _repair(self) -> ServingPair | None:
+        site, before = self._site, self._site.written
+        settings = CertificateSettings(propagation=timedelta(seconds=self._settings.propagation))
+        try:
+            is_done = await take_steps(site, self._want, self._clock, settings)
+        finally:
+            self._backoff.repaired([self._want.secret] * (site.written - before), time.monotonic())
+        if not is_done:
+            raise UnavailableError("somebody keeps changing the certificates' Secrets or the webhook configuration")
+        return site.served()
+
+    async def _read(self) -> ServingPair | None:
+        """A follower's pass: what the leader has made, once clients trust it."""
+        serving = await self._secrets.read(SecretName.SERVING)
+        trust = trust_in(await self._secrets.read(SecretName.CA))
+        certificate = certificate_in(pair_of(serving))
+        if not certificate:
+            self._waits_for = f"waiting for the leader to write Secret {SecretName.SERVING}"
+            return None
+        if not x509.issuers(certificate, trust):
+            self._waits_for = (
+                f"waiting for the leader to renew Secret {SecretName.SERVING}: "
+                f"no certificate in Secret {SecretName.CA} has signed it"
+            )
+            return None
+        return served(serving, trust)
+
+    def _log(self, failure: str, unready: str | None) -> None:
+        """Once per state, not at each pass."""
+        text = failure or unready
+        if text == self._logged:
+            return
+        if failure:
+            _LOG.warning("certificates: %s", failure)
+        elif unready:
+            _LOG.info("certificates: not ready: %s", unready)
+        elif self._logged:
+            _LOG.info("certificates: ready")
+        self._logged = text
+
+
+def served(secret: Secret | None, trust: bytes) -> ServingPair | None:
+    if secret is None:
+        return None
+    pair = pair_of(secret)
+    return ServingPair(pair=pair, trust=x509.issuers(pair.certificate, trust))
+
+
+def pair_of(secret: Secret | None) -> KeyPair:
+    return pair_in(secret.data if secret is not None else {})
+
+
+def trust_in(secret: Secret | None) -> bytes:
+    return secret.data.get(CA_KEY, b"") if secret is not None else b""

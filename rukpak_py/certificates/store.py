@@ -1,0 +1,214 @@
+"""The Secrets of deployments' serving certificates: the watch of their metadata, and reads and writes of each.
+
+A Secret is read once for each version of it. Where the watch shows none, it is created without a look: the server says
+when the name is taken, and only then it is read. Every other write names the uid and the version that was judged;
+False means that another client was faster and the Secret has to be looked at again.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+import msgspec
+
+from rukpak_py.api.names import SERVING_CERTIFICATE_LABEL
+from rukpak_py.certificates.secret import (
+    Owner,
+    StoredSecret,
+    issued_again,
+    new_secret,
+    next_pair,
+    not_ours,
+    read_secret,
+    switched,
+)
+from rukpak_py.certificates.steps import Issued
+from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
+from rukpak_py.kube.resources import SECRETS, Resource
+from rukpak_py.kube.seen_versions import OnRestore
+
+
+class Target(Protocol):
+    """The deployment, as what its certificates need of it. `client` has the identity of the deployment."""
+
+    @property
+    def owner(self) -> Owner: ...
+    @property
+    def client(self) -> Client: ...
+    @property
+    def adopts(self) -> bool: ...
+    @property
+    def resource_of(self) -> Callable[[ObjectKey], Resource]: ...
+    async def last_managers(self, key: ObjectKey) -> tuple[str, ...]: ...
+
+
+class ServingSecrets:
+    """The Secrets of all deployments, by one label-selected watch of their metadata.
+
+    `on_change(uid of the deployment)` is called for what another client did to one of them, not for our own writes:
+    the answers to those are taken in first (`observe`). No data of a Secret is ever in memory here.
+    """
+
+    def __init__(
+        self, client: Client, *, on_change: Callable[[str], None], on_restore: OnRestore | None = None
+    ) -> None:
+        """The client of the operator: it sees the Secrets of every deployment. Start and stop `informer`."""
+        self.informer = Informer(
+            client,
+            SECRETS,
+            label_selector=SERVING_CERTIFICATE_LABEL,
+            keep=False,
+            on_change=self._changed,
+            on_restore=on_restore,
+        )
+        self._on_change = on_change
+        self._seen: dict[ObjectKey, Metadata] = {}
+
+    @property
+    def is_synced(self) -> bool:
+        return self.informer.synced.is_set()
+
+    def get(self, key: ObjectKey) -> Metadata | None:
+        return self._seen.get(key)
+
+    def of(self, uid: str) -> list[tuple[ObjectKey, Metadata]]:
+        """The Secrets that this deployment controls."""
+        return [(key, metadata) for key, metadata in self._seen.items() if _owner(metadata) == uid]
+
+    def observe(self, key: ObjectKey, metadata: Metadata) -> None:
+        """The answer to a write or a read of our own."""
+        known = self._seen.get(key)
+        if known is None or known.uid != metadata.uid or known.version < metadata.version:
+            self._seen[key] = _without_fields(metadata)
+
+    def gone(self, key: ObjectKey, uid: str) -> None:
+        """The server said that this one is not there any more."""
+        known = self._seen.get(key)
+        if known is not None and known.uid == uid:
+            del self._seen[key]
+
+    def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+        known = self._seen.get(key)
+        if new is None:
+            if known is not None and (old is None or known.uid == old.metadata.uid):
+                del self._seen[key]
+                self._on_change(_owner(known))
+            return
+        went_back = old is not None and new.metadata.version < old.metadata.version  # etcd was restored
+        is_known = known is not None and known.uid == new.metadata.uid and known.version >= new.metadata.version
+        if is_known and not went_back:
+            return
+        self._seen[key] = _without_fields(new.metadata)
+        for uid in {_owner(metadata) for metadata in (known, new.metadata) if metadata is not None} - {""}:
+            self._on_change(uid)
+
+
+def _without_fields(metadata: Metadata) -> Metadata:
+    """Raw parts keep the bytes alive that they came in: of a whole Secret, its private key."""
+    return msgspec.structs.replace(metadata, sent_managed_fields=None)
+
+
+def _owner(metadata: Metadata) -> str:
+    return metadata.controller.uid if metadata.controller is not None else ""
+
+
+@dataclass(slots=True)
+class KnownSecrets:
+    """The Secrets of one deployment as they were read last, without their keys."""
+
+    _read: dict[ObjectKey, StoredSecret] = field(default_factory=dict)
+    _unseen: set[ObjectKey] = field(default_factory=set)  # names that are taken, and that the watch does not show
+
+    def get(self, key: ObjectKey) -> StoredSecret | None:
+        return self._read.get(key)
+
+    def is_unseen(self, key: ObjectKey) -> bool:
+        return key in self._unseen
+
+    def read(self, key: ObjectKey, found: StoredSecret) -> None:
+        self._unseen.discard(key)
+        self._read[key] = found
+
+    def taken(self, key: ObjectKey) -> None:
+        """The server says that there is one, or another version."""
+        self._read.pop(key, None)
+        self._unseen.add(key)
+
+    def free(self, key: ObjectKey) -> None:
+        """The server says that there is none."""
+        self._read.pop(key, None)
+        self._unseen.discard(key)
+
+
+class SecretStore:
+    def __init__(self, secrets: ServingSecrets, known: KnownSecrets, target: Target) -> None:
+        self._secrets = secrets
+        self._known = known
+        self._target = target
+
+    async def read(self, wanted: WantedCertificate) -> StoredSecret | None:
+        """None: there is none. `ConflictError`: it is another owner's."""
+        key = wanted.secret
+        seen, known = self._secrets.get(key), self._known.get(key)
+        if seen is not None and known is not None and (known.uid, known.version) == (seen.uid, seen.version):
+            return known
+        if seen is None and self._secrets.is_synced and not self._known.is_unseen(key):
+            return None
+        json = await self._get(key)
+        if json is None:
+            self._known.free(key)
+            if seen is not None:
+                self._secrets.gone(key, seen.uid)
+            return None
+        return self._taken_in(wanted, json)
+
+    async def issue(self, wanted: WantedCertificate, found: StoredSecret | None, issued: Issued) -> bool:
+        target = self._target
+        if found is not None:
+            return await self.write(wanted, issued_again(found, target.owner, issued))
+        key, body = wanted.secret, new_secret(wanted, target.owner, issued)
+        try:
+            created = await target.client.create(SECRETS, key.namespace, body, field_manager=target.owner.ca_manager)
+        except AlreadyExistsError:
+            self._known.taken(key)
+            return False
+        self._taken_in(wanted, created.json or body)
+        return True
+
+    async def write(self, wanted: WantedCertificate, body: bytes) -> bool:
+        key, target = wanted.secret, self._target
+        try:
+            answer = await target.client.patch(
+                SECRETS, key.namespace, key.name, body, field_manager=target.owner.ca_manager
+            )
+        except (StaleError, NotFoundError):
+            self._known.taken(key)
+            return False
+        self._secrets.observe(key, answer.metadata)
+        return True
+
+    async def switch(self, wanted: WantedCertificate, found: StoredSecret) -> bool:
+        """Serve the next pair. Its key is read for this alone."""
+        json = await self._get(wanted.secret)
+        if json is None or self._taken_in(wanted, json) != found:
+            return False
+        return await self.write(wanted, switched(found, next_pair(json)))
+
+    async def _get(self, key: ObjectKey) -> bytes | None:
+        try:
+            return await self._target.client.get(SECRETS, key.namespace, key.name)
+        except NotFoundError:
+            return None
+
+    def _taken_in(self, wanted: WantedCertificate, json: bytes) -> StoredSecret:
+        found = read_secret(json, self._target.owner, adopts=self._target.adopts)
+        if found is None:
+            raise not_ours(wanted)
+        self._known.read(wanted.secret, found)
+        self._secrets.observe(wanted.secret, decode_metadata(json))
+        return found
