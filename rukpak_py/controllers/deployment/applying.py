@@ -183,7 +183,7 @@ def _comes_before_hooks(key: ObjectKey, attempt: Attempt, rendered: Rendered) ->
     if attempt.makes_namespace and key == NAMESPACES.key("", attempt.install_namespace):
         return True
     shipped = key._replace(namespace="") if key.namespace == attempt.namespace else key
-    return not rendered.before_hooks.isdisjoint({key, shipped})
+    return not rendered.content.before_hooks.isdisjoint({key, shipped})
 
 
 async def _make_namespace(target: Target, name: str) -> None:

@@ -58,8 +58,8 @@ class Gates:
         return Candidate(
             desired=rendered.desired,
             resolution=rendered.resolution,
-            requirements=rendered.requirements,
-            olm=rendered.olm,
+            requirements=tuple(rendered.content.requirements),
+            olm=rendered.content.olm,
             install_namespace=attempt.namespace,
             watch_namespaces=attempt.options.watch_namespaces,
             may_bring_namespaces=attempt.classes.bundle != REGISTRY_CLASS,

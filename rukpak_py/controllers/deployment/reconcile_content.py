@@ -157,7 +157,7 @@ class ContentReconciler:
         refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
-        told = await self._generated.judge(attempt, active, planned, rendering=rendered.digest)
+        told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
         if isinstance(told, Progress):
             return told
         before = await self._hooks_before(attempt, rendered, planned)

@@ -13,6 +13,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from functools import cached_property
 from typing import NamedTuple
 
 from rukpak_py.apply.desired import Desired
@@ -33,7 +34,7 @@ from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
-from rukpak_py.formats.format import ChartRenderer, OlmIdentity, RenderedContent, RenderOptions, Requirement
+from rukpak_py.formats.format import ChartRenderer, RenderedContent, RenderOptions
 from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
@@ -54,21 +55,28 @@ class NotRendered(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Rendered:
-    """Everything that a plan needs to know of the content. `desired` has the objects of kinds that can be used."""
+    """`desired` has the objects of kinds that can be used; where all of them can, `content` is without its objects:
+    nothing is found anew then.
+    """
 
+    content: RenderedContent
     desired: tuple[Desired, ...]
     resolution: Resolution
-    objects: tuple[Object, ...]  # empty when all kinds are served: nothing is found anew then
-    size: int
     facts: ContentFacts = field(default_factory=ContentFacts)
-    requirements: tuple[Requirement, ...] = ()
-    olm: OlmIdentity | None = None
-    lasting: frozenset[ObjectKey] = frozenset()
-    digest: str = ""  # where a second rendering may differ
-    served_by: Mapping[GroupKind, frozenset[ObjectKey]] = field(default_factory=dict)  # workloads of the content
-    hooks: tuple[Hook, ...] = ()
-    before_hooks: frozenset[ObjectKey] = frozenset()  # of `lasting`, those without which no hook runs
-    create_only: frozenset[ObjectKey] = frozenset()  # of `lasting`, those that are not to be ours
+
+    @cached_property
+    def size(self) -> int:
+        parts = (*self.content.objects, *(hook.object for hook in self.content.hooks))
+        return sum(len(one.payload.body) for one in self.desired) + sum(len(one.json) for one in parts)
+
+    @cached_property
+    def served_by(self) -> Mapping[GroupKind, frozenset[ObjectKey]]:
+        """Workloads of the content."""
+        return serving_workloads(self.desired)
+
+    @property
+    def hooks(self) -> tuple[Hook, ...]:
+        return tuple(self.content.hooks)
 
     @property
     def keys(self) -> set[ObjectKey]:
@@ -109,7 +117,7 @@ class Renderer:
             return NotRendered.LOST
         kept = self._kept.get(key)
         if kept is not None:
-            if differs(attempt, kept.digest):
+            if differs(attempt, kept.content.digest):
                 return NotRendered.LOST
             self._kept.move_to_end(key)
             attempt.state.rendered(key, kept.facts)
@@ -194,32 +202,18 @@ class Renderer:
 
     async def _refreshed(self, attempt: Attempt, kept: Rendered) -> Rendered:
         """The same content against the kinds as they are now."""
-        await self._kinds.look_for(one.gvk for one in kept.requirements)
-        if not kept.objects:
+        await self._kinds.look_for(one.gvk for one in kept.content.requirements)
+        if not kept.content.objects:
             resolution = await self._kinds.resolve_again(kept.resolution, kept.desired, attempt.deployment)
             return kept if resolution is kept.resolution else replace(kept, resolution=resolution)
-        resolution = await self._kinds.resolve(kept.objects, attempt.deployment)
+        resolution = await self._kinds.resolve(kept.content.objects, attempt.deployment)
         if resolution == kept.resolution:
             return kept
-        content = RenderedContent(
-            objects=kept.objects,
-            description=kept.facts.description,
-            default_namespace=kept.facts.namespace,
-            requirements=kept.requirements,
-            olm=kept.olm,
-            lasting=kept.lasting,
-            digest=kept.digest,
-            made=kept.facts.made,
-            hooks=kept.hooks,
-            before_hooks=kept.before_hooks,
-            create_only=kept.create_only,
-        )
-        rendered = await self._desired(attempt, content, resolution)
+        rendered = await self._desired(attempt, kept.content, resolution)
         self._keep(attempt, rendered)
         return rendered
 
     async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
-        objects = content.objects
         facts = ContentFacts(
             namespace=content.default_namespace,
             description=content.description,
@@ -232,23 +226,9 @@ class Renderer:
         rendered = (RenderedObject(one.key, one.head.gvk, one.payload.body) for one in desired)
         facts = replace(facts, certificates=wanted_certificates(rendered))
         attempt.state.rendered(attempt.content, facts)
-        is_settled = all(state is KindState.SERVED for state in resolution.states.values())
-        size = sum(len(one.payload.body) for one in desired) + sum(len(hook.object.json) for hook in content.hooks)
-        return Rendered(
-            desired=desired,
-            resolution=resolution,
-            objects=() if is_settled else tuple(objects),
-            size=size if is_settled else size + sum(len(obj.json) for obj in objects),
-            facts=facts,
-            requirements=tuple(content.requirements),
-            olm=content.olm,
-            lasting=content.lasting,
-            digest=content.digest,
-            served_by=serving_workloads(desired),
-            hooks=tuple(content.hooks),
-            before_hooks=content.before_hooks,
-            create_only=content.create_only,
-        )
+        if all(state is KindState.SERVED for state in resolution.states.values()):
+            content = replace(content, objects=())
+        return Rendered(content=content, desired=desired, resolution=resolution, facts=facts)
 
     def _keep(self, attempt: Attempt, rendered: Rendered) -> None:
         if attempt.state.has_ended:

@@ -36,6 +36,7 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
@@ -131,7 +132,7 @@ class Room:
         )
         planned = await Planner(self.client, self.inventory, self.kinds).plan(
             attempt,
-            Rendered(desired=tuple(desired), resolution=resolution, objects=(), size=0),
+            Rendered(desired=tuple(desired), resolution=resolution, content=RenderedContent(objects=())),
             HiddenKinds(unserved=resolution.of(KindState.UNSERVED)),
         )
         self.target = planned.target

@@ -25,6 +25,7 @@ from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.table import SCHEMA_LAG_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.repair_backoff import REPAIRS, REST_SECONDS
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.kube.errors import ApiError, NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed, owned
@@ -114,7 +115,9 @@ class Bench:
 
     async def apply(self, one: Attempt, planned: Planned) -> AppliedContent | Progress:
         wanted = tuple(change.desired for change in planned.plan.changes)
-        rendered = Rendered(desired=wanted, resolution=Resolution(states={}, resources={}), objects=(), size=0)
+        rendered = Rendered(
+            desired=wanted, resolution=Resolution(states={}, resources={}), content=RenderedContent(objects=())
+        )
         return await self.applier.apply(one, rendered, planned)
 
     async def applied(self, one: Attempt, planned: Planned) -> AppliedContent:

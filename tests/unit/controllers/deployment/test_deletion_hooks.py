@@ -26,6 +26,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import Object, ObjectKey
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
 from tests.unit.apply.watches import watches_of
@@ -74,7 +75,9 @@ class Renderings:
 
     async def rendered(self, attempt: Attempt) -> Rendered | Progress:
         self.asked.append(attempt)
-        return self.progress or Rendered(desired=(), resolution=NO_KINDS, objects=(), size=0, hooks=(HOOK,))
+        return self.progress or Rendered(
+            desired=(), resolution=NO_KINDS, content=RenderedContent(objects=(), hooks=(HOOK,))
+        )
 
 
 @dataclass

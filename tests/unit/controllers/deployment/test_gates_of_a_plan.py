@@ -24,7 +24,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.gates import Gates
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
-from rukpak_py.formats.format import OlmIdentity, Requirement
+from rukpak_py.formats.format import OlmIdentity, RenderedContent, Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, live
@@ -68,8 +68,7 @@ class GivenExistence:
 RENDERED = Rendered(
     desired=(A,),
     resolution=Resolution(states={CONFIG_MAPS.gvk: KindState.SERVED}, resources={CONFIG_MAPS.gvk: CONFIG_MAPS}),
-    objects=(),
-    size=0,
+    content=RenderedContent(objects=()),
 )
 
 
@@ -125,7 +124,9 @@ async def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
     assert await refusals(RENDERED) == ()
     elsewhere = replace(A, head=replace(A.head, namespace="elsewhere"))
     needs_basket = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
-    refused = await refusals(replace(RENDERED, desired=(elsewhere,), requirements=(needs_basket,)))
+    refused = await refusals(
+        replace(RENDERED, desired=(elsewhere,), content=RenderedContent(objects=(), requirements=(needs_basket,)))
+    )
     expected = [{kind_wake(BASKET.group_kind)}, {namespace_wake("elsewhere")}]
     assert [one.wakes for one in refused if isinstance(one, Refusal)] == expected, "all of them are asked"
 
@@ -238,7 +239,10 @@ async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
 
     monkeypatch.setattr(gates_module, "managed_by_olm", managed)
     answers = [["Subscription ns/shop"], [], []]
-    one, rendered = attempt(), replace(RENDERED, olm=OlmIdentity(package="shop", csv="shop.v1"))
+    one, rendered = (
+        attempt(),
+        replace(RENDERED, content=RenderedContent(objects=(), olm=OlmIdentity(package="shop", csv="shop.v1"))),
+    )
     candidate = bench.gates.candidate(one, rendered, None, target_of(one, FakeClient()))
     for is_refused in (True, False, False):
         assert bool(await bench.gates.refusals(GatePhase.PLAN, one, candidate)) is is_refused

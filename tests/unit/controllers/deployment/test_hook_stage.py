@@ -11,6 +11,7 @@ from rukpak_py.controllers.deployment.hooks.facts import HOOKS_BEGIN_AGAIN, HOOK
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.formats.hook import DeletePolicy, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
@@ -143,7 +144,9 @@ async def test_failed_hook_whose_deletion_was_refused_is_deleted_again(bench: Ho
     bench.live("Job", "j").update(job(("Failed", "True")))
     assert is_next_look(await bench.look(bench.attempt(), failing))
     rendered = Rendered(
-        desired=(), resolution=Resolution(states={}, resources={}), objects=(), size=0, hooks=(failing,)
+        desired=(),
+        resolution=Resolution(states={}, resources={}),
+        content=RenderedContent(objects=(), hooks=(failing,)),
     )
     bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
     first = await bench.release.before(bench.attempt(), rendered)
@@ -159,7 +162,9 @@ async def test_failed_hook_whose_deletion_was_refused_is_deleted_again(bench: Ho
 
 async def test_hook_after_everything_was_applied_is_no_refusal(bench: HookBench) -> None:
     after = hook(JOB, event=HookEvent.POST_INSTALL)
-    rendered = Rendered(desired=(), resolution=Resolution(states={}, resources={}), objects=(), size=0, hooks=(after,))
+    rendered = Rendered(
+        desired=(), resolution=Resolution(states={}, resources={}), content=RenderedContent(objects=(), hooks=(after,))
+    )
     found = await bench.release.after(bench.attempt(), rendered)
     assert isinstance(found, Progress)
     assert (causes(found), found.reached) == ([Cause.HOOK_RUNNING], Reached.PARTLY)

@@ -18,6 +18,7 @@ from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
 from tests.manifests import config_map
@@ -62,7 +63,9 @@ class Bench:
     ) -> Planned:
         resolution = Resolution(states=STATES | (states or {}), resources=KNOWN)
         rendered = Rendered(
-            desired=tuple(desired(manifest) for manifest in wanted), resolution=resolution, objects=(), size=0
+            desired=tuple(desired(manifest) for manifest in wanted),
+            resolution=resolution,
+            content=RenderedContent(objects=()),
         )
         return await self.planner.plan(of or attempt(), rendered, hidden or HiddenKinds())
 

@@ -24,6 +24,7 @@ from rukpak_py.controllers.result.progress import Progress, Reached
 from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.formats.format import RenderedContent
 from rukpak_py.kube.errors import ForbiddenError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER, desired, key, managed
@@ -131,7 +132,9 @@ class FakeRenderer:
                 return why
             case names:
                 wanted = tuple(desired(config_map(name)) for name in names)
-                return Rendered(desired=wanted, resolution=Resolution(states={}, resources={}), objects=(), size=0)
+                return Rendered(
+                    desired=wanted, resolution=Resolution(states={}, resources={}), content=RenderedContent(objects=())
+                )
 
 
 @dataclass

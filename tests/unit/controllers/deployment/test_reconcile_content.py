@@ -126,7 +126,11 @@ class Stages:
         if self.lacking is not None:
             return self.lacking
         return SimpleNamespace(
-            resolution=SimpleNamespace(knows_all_kinds=True), hooks=(), keys=set(), owned_keys=set(), digest=""
+            resolution=SimpleNamespace(knows_all_kinds=True),
+            hooks=(),
+            keys=set(),
+            owned_keys=set(),
+            content=SimpleNamespace(digest=""),
         )
 
     def drop_superseded(self, *_: object) -> None:

@@ -289,7 +289,7 @@ async def test_a_kind_that_comes_is_found_without_rendering_again() -> None:
     bench.cluster.coming = [BASKETS]
     complete = await bench.rendered()
     assert names(complete) == ["x", "a"]
-    assert complete.objects == (), "nothing is found anew from now on"
+    assert complete.content.objects == (), "nothing is found anew from now on"
     assert await bench.rendered() is complete
     assert bench.content.renders == 1
 
