@@ -34,7 +34,7 @@ from e2e.cluster.control_plane import ControlPlane
 from e2e.local_operator import running
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.helm_oracle.archives import served
 from tests.helm_oracle.cases import Case, Step, own_cases, packed_cases
 from tests.helm_oracle.cluster import Cluster

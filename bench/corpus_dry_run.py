@@ -32,7 +32,7 @@ from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import ApiError, SchemaError
 from rukpak_py.library import open_bundle
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.corpus.place import BUNDLES
 
 AT_ONCE = 8

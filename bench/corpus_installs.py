@@ -28,7 +28,7 @@ from e2e.local_operator import running
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.corpus.installing import Installer, Result
 from tests.corpus.place import BUNDLES
 from tests.corpus.real_bundles import RealBundle, answer_with_archive, batches, real_bundles

@@ -34,7 +34,7 @@ from rukpak_py.api.source_types import GitRef, GitSource, ImageSource
 from rukpak_py.content.tar import read_archive
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import GIB, MIB
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.source import Fetched, FetchRequest
 from tests.git_repositories import ENVIRONMENT, Repository

@@ -29,7 +29,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.manifests import config_map
 
 IN_FLIGHT = 32  # as many as a client sends at once

@@ -24,7 +24,7 @@ from bench.fresh_plane import fresh_plane
 from bench.report import print_operator, print_ratios
 from bench.sides import Measurement, OperatorMeasurement
 from bench.workload import OBJECTS_EACH
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 
 SIDES = ("operator", "kubectl", "bare")
 

@@ -36,7 +36,7 @@ from rukpak_py.api.names import API_VERSION, BUNDLE_KIND, PLAIN_CLASS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLES
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.listing import listed
 from tests.unit.sources.image.image_registry import Contents

@@ -37,7 +37,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from tests.corpus.installing import Installer
 from tests.corpus.place import BUNDLES
 from tests.corpus.real_bundles import Document, RealBundle, answer_with_archive, archive, batches, real_bundles

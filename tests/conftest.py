@@ -14,7 +14,7 @@ from typing import Any, cast
 import hypothesis
 import pytest
 
-from rukpak_py.operator import event_loop
+from rukpak_py.runtime import loop
 
 RUN_DIRECTORY = "RUKPAK_TEST_RUN"
 RUN_PROCESS = "RUKPAK_TEST_PID"
@@ -42,7 +42,7 @@ def pytest_configure(config: pytest.Config) -> None:
         os.environ[RUN_PROCESS] = str(os.getpid())
 
 
-class Loop(event_loop.Loop):
+class Loop(loop.Loop):
     """uvloop waits for ever when it is closed while a server listens: a test that fails would hang the whole run.
 
     It closes what is still open, and warns of it. As an error such a warning would interrupt it: what is left open then

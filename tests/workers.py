@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.operator.worker_process import Reply
 from rukpak_py.sources.spool import Spool
+from rukpak_py.workers.process import Reply
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -29,11 +29,11 @@ from rukpak_py.controllers.ports import ReplyToLookup
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
-from rukpak_py.operator import content_work
 from rukpak_py.operator.content_records import ContentRecords
-from rukpak_py.operator.worker_process import Reply
 from rukpak_py.server.archives import Archive
 from rukpak_py.sources.ports import Workers
+from rukpak_py.workers import content as calls
+from rukpak_py.workers.process import Reply
 
 LOG = logging.getLogger(__name__)
 RECENT = 600.0  # seconds
@@ -80,8 +80,8 @@ class StoredContent:
             LOG.warning("%s. The status of each Bundle that needs it says so; it is tried again", error)
 
     async def check(self, classes: Classes, tree: Tree, *, is_directory: bool) -> Tree | None:
-        options = content_work.CheckOptions(is_directory=is_directory, limits=self._limits)
-        return await self._work(content_work.check, classes, tree, options)
+        options = calls.CheckOptions(is_directory=is_directory, limits=self._limits)
+        return await self._work(calls.check, classes, tree, options)
 
     async def keep(self, tree: Tree, converted: Tree | None = None) -> str:
         digest = await asyncio.to_thread((await self._store()).put, tree, converted)
@@ -140,16 +140,16 @@ class StoredContent:
         return tree
 
     def renders_in_place(self, classes: Classes, tree: Tree) -> bool:
-        return content_work.is_small(classes, tree)
+        return calls.is_small(classes, tree)
 
     async def render(self, classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
-        return await self._work(content_work.render, classes, tree, self._limited(options))
+        return await self._work(calls.render, classes, tree, self._limited(options))
 
     async def render_with_lookups(
         self, classes: Classes, tree: Tree, options: RenderOptions, reply: ReplyToLookup
     ) -> RenderedContent:
         limited = self._limited(options)
-        return await self._workers.run_answering(reply, content_work.render_asking, classes, tree, limited)
+        return await self._workers.run_answering(reply, calls.render_asking, classes, tree, limited)
 
     def _limited(self, options: RenderOptions) -> RenderOptions:
         return replace(options, limits=self._limits, helm=self._helm)
@@ -172,6 +172,6 @@ class StoredContent:
     async def _work(
         self, work: Callable[[Classes, Tree, Given], Result], classes: Classes, tree: Tree, given: Given
     ) -> Result:
-        if content_work.is_small(classes, tree):
+        if calls.is_small(classes, tree):
             return work(classes, tree, given)
         return await self._workers.run(work, classes, tree, given)

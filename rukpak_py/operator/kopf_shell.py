@@ -22,8 +22,8 @@ import aiohttp
 from rukpak_py.api.names import GROUP, VERSION
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.config import Connection
-from rukpak_py.operator.event_loop import Loop
 from rukpak_py.operator.kopf_watches import IDLE_SECONDS, KopfWatches
+from rukpak_py.runtime.loop import Loop
 
 _hidden = sys.modules.get("kubernetes")
 sys.modules["kubernetes"] = None  # type: ignore[assignment]  # what the import system calls "not there"

@@ -42,7 +42,6 @@ from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.operator.bundle_owners import BundleOwners
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content import StoredContent
-from rukpak_py.operator.content_reading import ContentReading
 from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.deployment_parts import DeploymentDependencies, DeploymentParts
 from rukpak_py.operator.digest_key import DigestKeySecret
@@ -61,6 +60,7 @@ from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest
 from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.workers.pool import ContentReading
 
 
 class LeaderParts:

@@ -10,12 +10,11 @@ from collections.abc import Sequence
 
 from rukpak_py.core import logs
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.operator.event_loop import Loop
-from rukpak_py.operator.memory_limit import return_large_buffers
-from rukpak_py.operator.open_files import raise_open_files
 from rukpak_py.operator.process import run
 from rukpak_py.operator.settings import read_settings
-from rukpak_py.operator.watchdog import WatchdogLimits
+from rukpak_py.runtime.limits import raise_open_files, return_large_buffers
+from rukpak_py.runtime.loop import Loop
+from rukpak_py.runtime.watchdog import WatchdogLimits
 
 LOG = logging.getLogger(__name__)
 

@@ -30,12 +30,11 @@ from rukpak_py.operator.claim import ClusterClaim
 from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.content_server import content_listener
 from rukpak_py.operator.leader import Leader
-from rukpak_py.operator.loop_watchdog import InterpreterTimer, LoopWatchdog
 from rukpak_py.operator.prerequisites import Prerequisites
 from rukpak_py.operator.settings import Settings
-from rukpak_py.operator.thread_pool import ThreadPoolMonitor
-from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits
 from rukpak_py.operator.webhook_server import webhook_server
+from rukpak_py.runtime.loop import InterpreterTimer, LoopWatchdog
+from rukpak_py.runtime.watchdog import EtcdRestoredError, ThreadPoolMonitor, Watchdog, WatchdogLimits
 from rukpak_py.server.admission import Admission
 from rukpak_py.server.forwarding import ContentListener
 from rukpak_py.server.listener import Listener

@@ -5,9 +5,8 @@ from dataclasses import replace
 
 from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.operator.content_records import StoredImages
-from rukpak_py.operator.memory_limit import container_memory, git_memory
 from rukpak_py.operator.settings import Settings
-from rukpak_py.operator.worker_processes import NEED_ALL
+from rukpak_py.runtime.limits import container_memory, git_memory
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.by_type import SourcePorts, SourcesByType, cluster_sources
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, Tell
@@ -16,6 +15,7 @@ from rukpak_py.sources.logins import Logins, Warn
 from rukpak_py.sources.ports import Pods, PullSecrets, Workers
 from rukpak_py.sources.spool import Spool
 from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.workers.pool import NEED_ALL
 
 
 def sources_of(

@@ -2,7 +2,7 @@
 
 A rendering runs in a worker process that is given no client of the cluster. The kinds come with the request, and are
 those of one moment; objects are asked for, one question after the other, of the operator, which decides what is shown.
-That bounds templates. It does not confine the process: see `operator.worker_answers`.
+That bounds templates. It does not confine the process: see `workers/answers.py`.
 """
 
 from collections.abc import Callable

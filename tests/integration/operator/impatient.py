@@ -1,7 +1,7 @@
 """The operator, started as `python -m` of this module: it bears for seconds what it would bear for a minute."""
 
 from rukpak_py.operator.main import main
-from rukpak_py.operator.watchdog import WatchdogLimits
+from rukpak_py.runtime.watchdog import WatchdogLimits
 
 REFUSED_SECONDS = 5.0
 

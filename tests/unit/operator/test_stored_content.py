@@ -20,7 +20,7 @@ from rukpak_py.formats.format import SMALL, RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.operator import content as module
 from rukpak_py.operator.content import StoredContent
-from rukpak_py.operator.worker_processes import WorkerProcesses
+from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.controllers.fakes import Clock, tree
 from tests.unit.controllers.values import source
 from tests.workers import WORKERS

@@ -8,7 +8,7 @@ import resource
 import sys
 
 from rukpak_py.core.limits import Limits
-from rukpak_py.operator.event_loop import Loop
+from rukpak_py.runtime.loop import Loop
 from rukpak_py.server.listener import Address, Listener
 from rukpak_py.server.web import probe_app, probe_port
 

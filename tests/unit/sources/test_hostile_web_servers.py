@@ -8,9 +8,9 @@ import pytest
 
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.spool import Spool
+from rukpak_py.workers.pool import WorkerProcesses
 from tests.hostile.archives import HostileArchive, hostile_archive
 from tests.hostile.web import HostileWebServer, WebAttack
 from tests.unit.sources.websites import Reader

@@ -18,12 +18,12 @@ import pytest
 from e2e.waiting import eventually as eventually_sync
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, LimitError, Limits
-from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.sources.git.command import Commands, GitError, knows_no_lazy_fetch
 from rukpak_py.sources.git.environment import local_environment
 from rukpak_py.sources.git.fetched import Commit, FetchedRepository, NoCommit, find_commit, read_content
 from rukpak_py.sources.git.source import memory_of_all
 from rukpak_py.sources.spool import Spool
+from rukpak_py.workers.pool import WorkerProcesses
 from tests.git_fetching import NAME, fetcher, git_source, request
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer

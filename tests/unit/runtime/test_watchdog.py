@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.resources import BUNDLES, NAMESPACES
 from rukpak_py.kube.watching import WatchStatus
-from rukpak_py.operator.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits, refusal_of
+from rukpak_py.runtime.watchdog import EtcdRestoredError, Watchdog, WatchdogLimits, refusal_of
 
 LIMITS = WatchdogLimits(absent_seconds=5, refused_seconds=60, idle_seconds=300, beat_seconds=60)
 NOW = 1000.0
@@ -61,7 +61,7 @@ class Bench:
         (0, 61, "Kopf hangs: no heartbeat for 61 s"),
     ],
 )
-def test_what_does_nothing_any_more_hangs(idle: float, beat: float, says: str | None) -> None:
+def test_part_that_does_nothing_any_more_hangs(idle: float, beat: float, says: str | None) -> None:
     bench = Bench()
     bench.watches = [replace(FINE, active_at=NOW - idle)]
     bench.beats = {"Kopf": NOW - beat}
@@ -97,7 +97,7 @@ def test_a_watch_that_may_be_refused_may_not_hang() -> None:
     assert bench.dog.hanging() is not None
 
 
-async def test_it_ends_the_process_with_the_reason() -> None:
+async def test_watchdog_ends_the_process_with_the_reason() -> None:
     bench = Bench()
     running = asyncio.create_task(bench.dog.run())
     await asyncio.sleep(0)
@@ -108,7 +108,7 @@ async def test_it_ends_the_process_with_the_reason() -> None:
 
 
 async def test_a_process_that_was_stopped_for_a_while_gives_everybody_time_to_show_life() -> None:
-    """SIGSTOP, or a machine that slept: every heartbeat is old, and nobody hangs."""
+    """SIGSTOP, or a machine that slept: every heartbeat is old, and no part hangs."""
     bench = Bench()
     looks = 0
 
@@ -122,7 +122,7 @@ async def test_a_process_that_was_stopped_for_a_while_gives_everybody_time_to_sh
     )
     running = asyncio.create_task(bench.dog.run())
     await asyncio.sleep(0)
-    bench.now += 1000  # while nobody ran
+    bench.now += 1000  # while the process did not run
     before = looks
     for _ in range(1000):
         if looks > before or running.done():

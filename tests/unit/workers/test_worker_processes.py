@@ -1,4 +1,4 @@
-"""Work in other processes: it never hangs, and what goes wrong there is told and costs nobody else anything."""
+"""Work in other processes: it never hangs, and what goes wrong there is told and costs no other call anything."""
 
 import asyncio
 import os
@@ -16,9 +16,9 @@ from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.operator import content_work, worker, worker_process
-from rukpak_py.operator.memory_limit import worker_memory
-from rukpak_py.operator.worker_processes import WorkerProcesses
+from rukpak_py.runtime.limits import worker_memory
+from rukpak_py.workers import content, process, worker
+from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.bundles import tree_of
 from tests.waiting import until
 
@@ -195,7 +195,7 @@ async def test_a_kernel_without_memory_does_not_make_content_wrong() -> None:
             await processes.run(killed)
 
 
-async def test_who_works_beside_content_that_kills_its_process_is_not_disturbed() -> None:
+async def test_call_beside_content_that_kills_its_process_is_not_disturbed() -> None:
     async with working() as processes:
         ends = await asyncio.gather(
             *(call for _ in range(3) for call in (processes.run(abort), processes.run(busy, 0.2))),
@@ -216,9 +216,9 @@ async def test_fifty_megabytes_of_manifests_are_checked_in_the_memory_of_one_pro
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m-{number}, namespace: a}}\ndata: {{v: {value}}}\n"
     tree = tree_of({f"manifests/{n}.yaml": head.format(number=n, value=value) for n in range(50)})
     assert tree.total_bytes > 50_000_000
-    options = content_work.CheckOptions(is_directory=True, limits=DEFAULT_LIMITS)
+    options = content.CheckOptions(is_directory=True, limits=DEFAULT_LIMITS)
     async with working(1, memory=worker_memory(2, 512 * MIB)) as processes:
-        await processes.run(content_work.check, Classes(PLAIN_CLASS), tree, options)
+        await processes.run(content.check, Classes(PLAIN_CLASS), tree, options)
 
 
 async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:
@@ -287,7 +287,7 @@ async def test_waiting_for_a_turn_does_not_count() -> None:
         assert await waiting != os.getpid()
 
 
-async def test_a_call_that_nobody_waits_for_any_more_ends() -> None:
+async def test_call_whose_caller_is_cancelled_ends_with_its_process() -> None:
     async with working(1) as processes:
         worker = await processes.run(identity)
         hanging = asyncio.create_task(processes.run(hang))
@@ -300,7 +300,7 @@ async def test_a_call_that_nobody_waits_for_any_more_ends() -> None:
 
 
 async def test_processes_that_cannot_be_started_are_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(worker_process, "_PROGRAM", "raise SystemExit(7)")
+    monkeypatch.setattr(process, "_PROGRAM", "raise SystemExit(7)")
     async with working(1) as processes:
         with pytest.raises(UnavailableError, match="cannot be started: it ended with exit code 7"):
             await processes.run(identity)
@@ -362,7 +362,7 @@ def leave_a_thread() -> bool:
 async def test_a_thread_that_a_call_left_behind_asks_no_other_operator() -> None:
     asked = list[str]()
 
-    def replying(name: str) -> worker_process.Reply:
+    def replying(name: str) -> process.Reply:
         async def reply(_question: object) -> object:
             asked.append(name)
             return ""

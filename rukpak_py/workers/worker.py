@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.operator.worker_answers import loads
+from rukpak_py.workers.answers import loads
 
 HEADER = struct.Struct(">Q")
 _ASKING = threading.Lock()
@@ -62,7 +62,7 @@ def main() -> None:
 
 
 def ask(question: object) -> Any:
-    """What the operator answers a call that runs here. One question at a time, whichever thread asks.
+    """Ask the operator for the call that runs here. One question at a time, whichever thread asks.
 
     A thread that a call has left behind gets an error: the next call may be for another deployment.
     """

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.core.limits import GIB, MIB
-from rukpak_py.operator.memory_limit import container_memory, git_memory, worker_memory
+from rukpak_py.runtime.limits import container_memory, git_memory, worker_memory
 
 NONE_IN_V1 = "9223372036854771712"
 
@@ -66,7 +66,7 @@ import ctypes
 import subprocess
 import sys
 from pathlib import Path
-from rukpak_py.operator.memory_limit import return_large_buffers
+from rukpak_py.runtime.limits import return_large_buffers
 
 def resident():
     return int(Path("/proc/self/statm").read_text().split()[1]) * 4096

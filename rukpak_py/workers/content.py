@@ -1,4 +1,4 @@
-"""What is done with content in place or in a worker process, by the same decision for checking and for rendering.
+"""The calls that check and render content, in place or in a worker process, by one decision for both.
 
 A worker process imports this module, so it imports nothing but the formats and what such a process is.
 """
@@ -10,7 +10,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
-from rukpak_py.operator.worker import ask
+from rukpak_py.workers.worker import ask
 
 
 @dataclass(frozen=True, kw_only=True)

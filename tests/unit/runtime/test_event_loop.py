@@ -1,4 +1,4 @@
-"""What uvloop gets wrong, and our loop must not."""
+"""Connections that break at their start or end: uvloop gets them wrong, and our loop must not."""
 
 import asyncio
 import os
@@ -24,9 +24,9 @@ async def test_a_connection_that_breaks_at_its_start_does_not_close_the_next_one
             await loop.create_connection(
                 asyncio.Protocol, sock=ours, ssl=ssl.create_default_context(), server_hostname="localhost"
             )
-    somebody = os.open(os.devnull, os.O_RDONLY)
-    os.dup2(somebody, number)  # from here on the number is another one's
-    os.close(somebody)
+    another = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(another, number)  # from here on the number is another one's
+    os.close(another)
     try:
         ours.close()
         os.fstat(number)

@@ -7,14 +7,14 @@ import threading
 
 import pytest
 
-from rukpak_py.operator.loop_watchdog import LoopWatchdog
+from rukpak_py.runtime.loop import LoopWatchdog
 from tests.waiting import until
 
 PATIENCE = 10.0
 # A call of C that keeps the interpreter, as a regular expression does that never ends.
 STALL = """
 import asyncio, ctypes, os
-from rukpak_py.operator.loop_watchdog import InterpreterTimer, LoopWatchdog
+from rukpak_py.runtime.loop import InterpreterTimer, LoopWatchdog
 
 async def main():
     dog = LoopWatchdog(end=lambda: os._exit(9), hang_seconds=60, look_seconds=0.1, timer=InterpreterTimer(2))

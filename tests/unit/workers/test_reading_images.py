@@ -10,13 +10,13 @@ import pytest
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.sources.image.layer_files import LayerFile, read_layers
 from rukpak_py.sources.image.pod_files import MissingFiles, PodArchive, read_archives
+from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.images import digest_of, layer, symlink
 
 CLIENTS = {"requests", "urllib3", "oras", "aiohttp", "asyncio"}
-READERS = "rukpak_py.operator.worker, rukpak_py.sources.image.layer_files, rukpak_py.sources.image.pod_files"
+READERS = "rukpak_py.workers.worker, rukpak_py.sources.image.layer_files, rukpak_py.sources.image.pod_files"
 
 
 def layer_file(folder: Path, data: bytes, *, diff_id: str = "") -> LayerFile:
@@ -25,7 +25,7 @@ def layer_file(folder: Path, data: bytes, *, diff_id: str = "") -> LayerFile:
     return LayerFile(path=path, diff_id=diff_id or digest_of(data))
 
 
-def test_what_reads_images_does_not_load_what_downloads_them() -> None:
+def test_worker_that_reads_images_does_not_load_the_registry_client() -> None:
     """It costs time and memory, and a worker process starts often."""
     code = f"import sys, {READERS}; print({CLIENTS} & set(sys.modules))"
     loaded = subprocess.run((sys.executable, "-c", code), capture_output=True, text=True, check=True)
@@ -41,7 +41,7 @@ async def test_layers_are_read_by_a_process(tmp_path: Path) -> None:
         await workers.close()
 
 
-async def test_what_is_wrong_with_layers_is_told(tmp_path: Path) -> None:
+async def test_layers_that_are_wrong_are_named_in_the_error(tmp_path: Path) -> None:
     workers = WorkerProcesses(1)
     try:
         damaged = layer_file(tmp_path, layer({"manifests/a": b"1"}), diff_id=f"sha256:{0:064}")
@@ -55,7 +55,7 @@ async def test_what_is_wrong_with_layers_is_told(tmp_path: Path) -> None:
 
 
 async def test_a_layer_that_takes_too_much_of_the_processor_is_refused(tmp_path: Path) -> None:
-    """Its members do not count, because nobody keeps them; their headers are read all the same."""
+    """Its members do not count, because they are not kept; their headers are read all the same."""
     many = layer_file(tmp_path, layer({f"usr/{number}": b"" for number in range(20_000)}))
     workers = WorkerProcesses(1, processor_seconds=0.2)
     try:
@@ -65,7 +65,7 @@ async def test_a_layer_that_takes_too_much_of_the_processor_is_refused(tmp_path:
         await workers.close()
 
 
-async def test_what_a_pod_has_sent_is_read_by_a_process(tmp_path: Path) -> None:
+async def test_content_that_a_pod_has_sent_is_read_by_a_worker_process(tmp_path: Path) -> None:
     path = tmp_path / "archive"
     path.write_bytes(layer({"manifests/a": symlink("/opt/a")}))
     workers = WorkerProcesses(1)

@@ -1,11 +1,13 @@
-"""What ends a process that runs and yet does nothing: a part of every replica.
+"""The end of a process that runs and yet does nothing: a part of every replica.
 
-Without its watches an operator is deaf. It would renew its lease for ever, and nobody else could do better. So:
+Without its watches an operator is deaf. It would renew its lease for ever, and no other replica could take over. So:
 
 * A kind that the process needs is not served any more, or the server answers and refuses for `refused_seconds`: it ends
   in good order and gives the lease back. The next process waits for what is missing, see `prerequisites`.
 * A watch that gets no answer while others do: its own way to the server is broken.
-* A watch whose owner does nothing at all, or an event loop without a heartbeat, ends it too, and fails `/healthz`.
+* A watch whose owner does nothing at all, or an event loop without a heartbeat, ends it too, and fails `/healthz`. So
+  does a thread pool whose threads all hang (the store on disk, certificates, tokens), while the event loop runs on: a
+  call that does nothing goes through the pool every second.
 * Etcd was restored from a backup: caches and watches are of a future that did not happen, and acting on them would
   delete what the backup brought back. From that moment `fence` lets no write through; a new process knows the truth.
 
@@ -23,7 +25,7 @@ from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.watching import WatchStatus
 
 INTERVAL = 1.0
-LATE_SECONDS = 5.0  # a look that comes so late says that everybody was stopped, not that somebody hangs
+LATE_SECONDS = 5.0  # a look that comes so late says that the whole process was stopped, not that a part hangs
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,7 +37,7 @@ class WatchdogLimits:
 
 
 class EtcdRestoredError(UnavailableError):
-    """What this process knows is of a future that did not happen."""
+    """The caches of this process are of a future that did not happen."""
 
 
 class Watchdog:
@@ -134,3 +136,31 @@ def unanswered(status: WatchStatus, watches: Iterable[WatchStatus], limits: Watc
         f"the watch of {status.resource.plural} ({status.reader}) gets no answer for {behind:.0f} s, although the API "
         "server answers others; the process ends"
     )
+
+
+BEAT_SECONDS = 1.0
+NOT_READY_SECONDS = 15.0
+
+
+class ThreadPoolMonitor:
+    """Whether the threads for what blocks are free; `last_beat` is when a call last went through."""
+
+    def __init__(self, *, clock: Callable[[], float] = time.monotonic, beat_seconds: float = BEAT_SECONDS) -> None:
+        self._clock = clock
+        self._beat_seconds = beat_seconds
+        self.last_beat = clock()
+
+    async def run(self) -> None:
+        while True:
+            await asyncio.to_thread(_nothing)
+            self.last_beat = self._clock()
+            await asyncio.sleep(self._beat_seconds)
+
+    def exhausted(self) -> str | None:
+        """For `/readyz`."""
+        waited = self._clock() - self.last_beat
+        return f"no thread has been free for {waited:.0f} s" if waited > NOT_READY_SECONDS else None
+
+
+def _nothing() -> None:
+    """To see that a thread runs."""

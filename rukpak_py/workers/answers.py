@@ -1,4 +1,4 @@
-"""What the answer of a worker process may be made of: plain values, errors, and classes of our own.
+"""The unpickler for answers of worker processes, made of plain values, errors, and classes of our own.
 
 A worker reads content that is hostile, with parsers written in C; content may come to own it. Its answer is a pickle,
 and a pickle names what is called to make its values. So no function is ever called for one, and no class but those that
@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 _OURS = ("rukpak_py.api.", "rukpak_py.content.", "rukpak_py.core.", "rukpak_py.formats.", "rukpak_py.sources.")
-_ANSWERS = "rukpak_py.operator.worker"
+_ANSWERS = "rukpak_py.workers.worker"
 _PLAIN = frozenset(
     {("builtins", "bytearray"), ("builtins", "complex"), ("builtins", "frozenset"), ("builtins", "set")}
     | {("builtins", "slice"), ("builtins", "range"), ("collections", "OrderedDict"), ("decimal", "Decimal")}

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from rukpak_py.core.limits import Limits
-from rukpak_py.operator.open_files import HIGHEST, raise_open_files, wanted_limit
+from rukpak_py.runtime.limits import HIGHEST, raise_open_files, wanted_limit
 
 UNBOUNDED = resource.RLIM_INFINITY
 SCRIPT = """

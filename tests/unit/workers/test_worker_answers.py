@@ -14,10 +14,10 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, LimitError
 from rukpak_py.formats.format import ContentDescription
 from rukpak_py.formats.stored_rendering import rendering
-from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
-from rukpak_py.operator.worker_answers import loads
-from rukpak_py.operator.worker_processes import WorkerProcesses
 from rukpak_py.sources.git.fetched import Commit, NoCommit
+from rukpak_py.workers.answers import loads
+from rukpak_py.workers.pool import WorkerProcesses
+from rukpak_py.workers.worker import HEADER, CallAnswer, CallOutcome
 
 MEMORY = 128 * MIB
 
@@ -59,7 +59,7 @@ def test_an_answer_names_no_function_and_no_class_of_others(body: bytes) -> None
         loads(body)
 
 
-def test_what_workers_answer_passes() -> None:
+def test_answers_of_workers_pass() -> None:
     builder = TreeBuilder(DEFAULT_LIMITS)
     builder.add("a/b.yaml", b"1")
     values = [

@@ -1,10 +1,14 @@
-"""The event loop's own watchdog: how late its timers are, and the end of the process when it does not run at all.
+"""The event loop: uvloop, with what it does wrong when a connection breaks put right, and a watchdog of its own.
+
+A socket that is handed to uvloop's `create_connection` belongs to the new transport, and its number is closed with it.
+When the peer resets it while the TLS handshake starts, the transport is closed before it knows the Python socket, and
+the socket is not told; when it is collected it closes its number a second time, which by then may be a watch. What
+arrives for a TLS connection that we are closing is still read, and that uvloop cannot answer it is reported as a fatal
+error with a traceback, though nothing of the connection is wanted any more.
 
 A loop that is blocked serves no probes, renews no lease and cannot end itself. A thread counts its beats: it gives up
 after `hang_seconds` of its own looks without one, so that a process that was stopped as a whole is not taken for one
-that hangs.
-
-C code that does not let go of the interpreter stops that thread as well. So the thread starts the timer of
+that hangs. C code that does not let go of the interpreter stops that thread as well. So the thread starts the timer of
 `faulthandler` again at each look: a thread in C, which needs no interpreter and ends the process when the timer is not
 started again in time. It cannot tell a process that was stopped: one that was stopped for longer than `hang_seconds`
 may end when it goes on, and the lease is lost by then.
@@ -15,8 +19,38 @@ import faulthandler
 import logging
 import threading
 from collections.abc import Callable
+from socket import socket
+from typing import Any
+
+import uvloop
 
 from rukpak_py.core.metrics import LOOP_LAG
+
+
+class Loop(uvloop.Loop):
+    async def create_connection(
+        self, protocol_factory: Callable[[], Any], *arguments: Any, sock: socket | None = None, **options: Any
+    ) -> tuple[Any, Any]:
+        try:
+            return await super().create_connection(protocol_factory, *arguments, sock=sock, **options)
+        except BaseException as error:
+            # Arguments are refused by TypeError and ValueError, and then the socket is still the caller's; a
+            # certificate that is not trusted is a ValueError too, but it is an OSError first.
+            refused = isinstance(error, TypeError | ValueError) and not isinstance(error, OSError)
+            if sock is not None and not refused:
+                sock.detach()
+            raise
+
+    def call_exception_handler(self, context: dict[str, Any]) -> None:
+        if not _is_of_a_closed_connection(context):
+            super().call_exception_handler(context)
+
+
+def _is_of_a_closed_connection(context: dict[str, Any]) -> bool:
+    error = context.get("exception")
+    is_of_tls = context.get("message") == "Fatal error on SSL protocol"
+    return is_of_tls and isinstance(error, RuntimeError) and str(error).endswith("the handler is closed")
+
 
 LOG = logging.getLogger(__name__)
 BEAT_SECONDS = 0.1

@@ -4,8 +4,7 @@ import asyncio
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
-from rukpak_py.operator.thread_pool import NOT_READY_SECONDS, ThreadPoolMonitor
-from rukpak_py.operator.watchdog import Watchdog, WatchdogLimits
+from rukpak_py.runtime.watchdog import NOT_READY_SECONDS, ThreadPoolMonitor, Watchdog, WatchdogLimits
 from tests.unit.controllers.fakes import Clock
 from tests.waiting import until
 

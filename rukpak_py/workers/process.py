@@ -1,7 +1,7 @@
 """One worker process, from the operator's side. See `worker` for the other one.
 
 A request is trusted there. An answer is not trusted here: content may have come to own the process that read it. See
-`worker_answers` for what it may be made of.
+`answers` for what it may be made of.
 """
 
 import asyncio
@@ -17,8 +17,8 @@ from typing import Self, cast
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.text import excerpt
-from rukpak_py.operator.worker import HEADER, CallAnswer, CallOutcome
-from rukpak_py.operator.worker_answers import loads
+from rukpak_py.workers.answers import loads
+from rukpak_py.workers.worker import HEADER, CallAnswer, CallOutcome
 
 Reply = Callable[[object], Awaitable[object]]
 START_SECONDS = 60.0
@@ -29,11 +29,11 @@ _UNREADABLE = "gave an answer that cannot be read"
 _PROXY = re.compile(
     r"_proxy$", re.IGNORECASE
 )  # the URL of a proxy may hold its password, and no content is fetched there
-_PROGRAM = "from rukpak_py.operator.worker import main; main()"
+_PROGRAM = "from rukpak_py.workers.worker import main; main()"
 
 
 class _Parts(list[bytes]):
-    """What a pickler writes to: the bytes of files stay those of their Tree."""
+    """A file for a pickler: the bytes of files stay those of their Tree."""
 
     write = list.append
 
@@ -142,7 +142,7 @@ class WorkerProcess:
 
 
 def _is_sound(answer: CallAnswer) -> bool:
-    """What is to be raised is an error, and none that means something else here, such as the end of the process."""
+    """Whether a value to raise is an error, and none that means something else here, such as the end of the process."""
     return isinstance(answer.outcome, CallOutcome) and (
         answer.outcome is not CallOutcome.RAISED or isinstance(answer.value, Exception)
     )

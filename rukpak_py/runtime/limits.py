@@ -1,15 +1,22 @@
-"""How much memory a worker process and git may take, so that no content gets the operator killed with its container.
+"""How much memory and how many open files the processes of the operator may take.
 
-The operator's own process gives memory back as soon as it is free, see `return_large_buffers`.
+* A worker process and git get a share of the container's memory, so that no content gets the operator killed with it.
+  The operator's own process gives memory back as soon as it is free, see `return_large_buffers`.
+* The operator's process may have as many files open as it can be given: every connection needs a descriptor, and a
+  process with none left cannot even reach the API server. The usual soft limit of 1,024 is for programs that use
+  select(), which nothing here does.
 """
 
 import ctypes
+import logging
+import resource
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from rukpak_py.core.limits import MIB
+from rukpak_py.core.limits import MIB, Limits
 
+LOG = logging.getLogger(__name__)
 OPERATOR = 160 * MIB  # for the process that starts the workers
 WITHOUT_LIMIT = 512 * MIB
 FLOOR = 128 * MIB  # less than this a worker cannot do its work in
@@ -17,6 +24,10 @@ _NO_LIMIT = 1 << 50  # cgroup v1 writes "none" as a number close to 2**63
 
 _M_MMAP_THRESHOLD = -3
 _LARGE = 128 * 1024  # bytes
+
+HIGHEST = 1 << 20  # some programs close every descriptor up to the limit when they start, and we start programs
+OWN_FILES = 256  # for watches, sources, worker processes and content
+PER_FORWARDED = 2  # descriptors of a connection that is passed on to the leader
 
 _MEMBERSHIP = Path("/proc/self/cgroup")
 _CGROUPS = Path("/sys/fs/cgroup")
@@ -75,3 +86,29 @@ def _read(file: Path) -> str:
     with suppress(OSError):
         return file.read_text()
     return ""
+
+
+def raise_open_files(limits: Limits) -> None:
+    """Raise the soft limit, and warn where the ports may use up what is left."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = wanted_limit(soft, hard)
+    if wanted != soft:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, hard))
+    if wanted < (needed := needed_files(limits)):
+        LOG.warning(
+            "%d files may be open, and the connections that the limits allow need %d: raise the limit (ulimit -n), or "
+            "lower the limits on connections",
+            wanted,
+            needed,
+        )
+
+
+def wanted_limit(soft: int, hard: int) -> int:
+    """The new soft limit; it is never lowered."""
+    highest = HIGHEST if hard == resource.RLIM_INFINITY else min(hard, HIGHEST)
+    return soft if soft == resource.RLIM_INFINITY else max(soft, highest)
+
+
+def needed_files(limits: Limits) -> int:
+    ports = PER_FORWARDED * limits.server_connections + limits.webhook_connections + 2 * limits.probe_connections
+    return ports + OWN_FILES

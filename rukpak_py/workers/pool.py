@@ -2,24 +2,26 @@
 
 * At most `workers` calls run at once, each in a process of its own; a call that waits for its turn waits here, so that
   its time counts from its turn. A `lane` has fewer turns than there are workers: what it does never holds all of them.
-* A call that takes too long, needs too much memory, or whose process dies, costs that process and nobody else's call.
+* A call that takes too long, needs too much memory, or whose process dies, costs that process and no other call.
   It is run once more, in a new process: it may have been the machine, or what earlier calls left behind. What fails
   there too, used up its processor time, or needed too much memory of a process that had done nothing else, is a
   `ContentError`: it would fail again, for ever. What ends by SIGKILL there too, or took too long without using up its
   processor time, is an `UnavailableError`: a kernel without memory does the one, a busy machine the other.
 * A process ends after a bounded number of calls, and with it the memory that it gathered, or when it idles.
+* Reading what arrives and rendering what is installed have lanes of their own: neither keeps the other waiting.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable, Sequence
-from typing import ParamSpec, TypeVar, cast
+from typing import Final, ParamSpec, TypeVar, cast
 
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.limits import readable_size
-from rukpak_py.operator.memory_limit import container_memory, worker_memory
-from rukpak_py.operator.worker import CallAnswer, CallOutcome
-from rukpak_py.operator.worker_process import Reply, WorkerDiedError, WorkerProcess, pickled
+from rukpak_py.core.limits import Limits, readable_size
+from rukpak_py.runtime.limits import container_memory, worker_memory
+from rukpak_py.sources.spool import Spool
+from rukpak_py.workers.process import Reply, WorkerDiedError, WorkerProcess, pickled
+from rukpak_py.workers.worker import CallAnswer, CallOutcome
 
 LOG = logging.getLogger(__name__)
 
@@ -29,13 +31,15 @@ CALLS_PER_PROCESS = 400
 CALL_SECONDS = 120.0
 PROCESSOR_SECONDS = 60.0
 IDLE_SECONDS = 60.0
+READERS: Final = 2
+RENDERERS: Final = 2
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")
 
 
 class _AttemptError(Exception):
-    """What the process of a call came to; its text ends a sentence that begins with the content."""
+    """The failure of one process; its text ends a sentence that begins with the content."""
 
     def __init__(self, text: str, *, is_final: bool = False, may_pass: bool = False) -> None:
         super().__init__(text)
@@ -208,3 +212,21 @@ class WorkerLane:
         """See `WorkerProcesses`."""
         async with self._turns:
             return await self._processes.run_answering(reply, call, *args, **kwargs)
+
+
+class ContentReading:
+    """Where content of others is received and read: temporary files, and lanes of worker processes."""
+
+    def __init__(self, limits: Limits) -> None:
+        self._processes = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
+        self.readers = self._processes.lane(READERS)
+        self.renderers = self._processes.lane(RENDERERS)
+        self.spool = Spool(limits)
+
+    async def open(self) -> None:
+        """Remove what processes that were killed have left behind."""
+        await asyncio.to_thread(self.spool.remove_abandoned)
+
+    async def close(self) -> None:
+        await self._processes.close()
+        await asyncio.to_thread(self.spool.close)
