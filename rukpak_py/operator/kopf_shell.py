@@ -5,23 +5,29 @@ at its end it cancels every task of its loop, after five seconds of waiting for 
 main thread; both are ours. Its end is the moment at which the first of its root tasks ends, whatever becomes of its
 shutdown, which may hang; a loop that hangs is seen by its heartbeat. Kopf also imports the `kubernetes` package when it
 is there, which the operator does not need: 0.4 s and 20 MB at start, so it is hidden while Kopf is imported.
+
+Kopf looks for the kinds of its handlers once, at its start: what is not served then it never watches, and for what goes
+it asks for ever. So a kind that need not be served (the CRDs may be older than the operator) costs a new start of Kopf
+when that changes. What is listed again is known, so nothing follows from it.
 """
 
 import asyncio
+import logging
 import sys
 import threading
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import aiohttp
 
 from rukpak_py.api.names import GROUP, VERSION
+from rukpak_py.controllers.event_router import Handler
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.config import Connection
+from rukpak_py.kube.resources import Resource
 from rukpak_py.operator.kopf_watches import IDLE_SECONDS, KopfWatches
 from rukpak_py.runtime.loop import Loop
 
@@ -38,6 +44,8 @@ finally:
 SERVER_TIMEOUT = 300  # seconds; Kopf resumes by version
 STOP_SECONDS = 5
 BEAT_SECONDS = 1.0
+LOG = logging.getLogger(__name__)
+RESTART_LOOK_SECONDS = 1.0
 
 
 class NoDiff(kopf.DiffBaseStorage):
@@ -54,15 +62,6 @@ class NoDiff(kopf.DiffBaseStorage):
 
     def store(self, *, body: kopf.Body, patch: kopf.Patch, essence: kopf.BodyEssence) -> None:
         pass
-
-
-@dataclass(frozen=True, kw_only=True)
-class Handler:
-    """What to do with the events of one kind. `may_be_ours` is asked in Kopf's thread, `seen` is called in ours."""
-
-    plural: str
-    may_be_ours: Callable[[Mapping[str, Any]], bool]
-    seen: Callable[[str | None, Mapping[str, Any]], None]
 
 
 class HandOver:
@@ -226,3 +225,59 @@ def _settings() -> kopf.OperatorSettings:
     settings.persistence.diffbase_storage = NoDiff()
     settings.process.ultimate_exiting_timeout = None  # a SIGKILL without a word; ours bounds the stop, and says why
     return settings
+
+
+class KopfRuns:
+    def __init__(
+        self,
+        start: Callable[[], KopfThread],
+        watches: KopfWatches,
+        *,
+        optional: Sequence[Resource],
+        is_served: Callable[[Resource], bool],
+        interval: float = RESTART_LOOK_SECONDS,
+    ) -> None:
+        self._start = start
+        self._watches = watches
+        self._optional = optional
+        self._is_served = is_served
+        self._interval = interval
+        self._thread: KopfThread | None = None
+
+    @property
+    def last_beat(self) -> float | None:
+        """Monotonic; None before the start."""
+        return self._thread.last_beat if self._thread is not None else None
+
+    async def run(self) -> None:
+        """Until cancelled; the end of Kopf by itself is the end of this."""
+        while True:
+            self._thread = self._start()
+            running = asyncio.create_task(self._thread.run(), name="Kopf")
+            outdated = asyncio.create_task(self._until_outdated())
+            try:
+                await asyncio.wait({running, outdated}, return_when=asyncio.FIRST_COMPLETED)
+                if running.done():
+                    return running.result()
+                LOG.info("restarting Kopf: %s", outdated.result())
+            finally:
+                running.cancel()
+                outdated.cancel()
+                await asyncio.gather(running, outdated, return_exceptions=True)
+
+    async def _until_outdated(self) -> str:
+        """Twice in a row, because Kopf asks for one kind after the other. The answer says what changed."""
+        seen = ""
+        while True:
+            await asyncio.sleep(self._interval)
+            found = self._changed() if self._watches.have_begun else ""
+            if found and found == seen:
+                return found
+            seen = found
+
+    def _changed(self) -> str:
+        for resource in self._optional:
+            is_served = self._is_served(resource)
+            if is_served != self._watches.has_begun(resource):
+                return f"{resource.gvk.kind} is {'now served' if is_served else 'not served any more'}"
+        return ""

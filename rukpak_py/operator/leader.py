@@ -12,6 +12,7 @@ from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.worker import work
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -24,12 +25,10 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watching import WatchStatus
-from rukpak_py.operator.config_map_watch import ConfigMapWatch
-from rukpak_py.operator.kopf_runs import KopfRuns
-from rukpak_py.operator.kopf_shell import KopfThread
+from rukpak_py.operator.kopf_shell import KopfRuns, KopfThread
 from rukpak_py.operator.leader_parts import LeaderParts
-from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
+from rukpak_py.server.served_content import ServedContent
 
 LOG = logging.getLogger(__name__)
 DRAIN_SECONDS = 10.0  # seconds for what the workers have in hand ...

@@ -11,15 +11,26 @@ from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
+from rukpak_py.controllers.api_server_addresses import ApiServerAddresses
+from rukpak_py.controllers.bundle.owners import BundleOwners
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import BundleStates
+from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
+from rukpak_py.controllers.content_records import StoredImages
+from rukpak_py.controllers.deployment.reapplying import Reapplying
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.digest_key import DigestKeySecret
+from rukpak_py.controllers.event_router import EventRouter, Listeners
 from rukpak_py.controllers.events import Recorder, normal, warning
 from rukpak_py.controllers.existence import MissedDeletions, Watched
+from rukpak_py.controllers.housekeeping import Housekeeping
 from rukpak_py.controllers.jobs import ContentBudget
+from rukpak_py.controllers.quota_watch import QuotaWatch
+from rukpak_py.controllers.stored_content import StoredContent, StoredRenderings
 from rukpak_py.controllers.system_objects import (
     DEFAULT_ACCOUNT,
     AccountPullSecrets,
@@ -38,24 +49,11 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
-from rukpak_py.operator.api_server_addresses import ApiServerAddresses
-from rukpak_py.operator.bundle_owners import BundleOwners
-from rukpak_py.operator.config_map_watch import ConfigMapWatch
-from rukpak_py.operator.content import StoredContent
-from rukpak_py.operator.content_records import StoredImages
-from rukpak_py.operator.deployment_parts import DeploymentDependencies, DeploymentParts
-from rukpak_py.operator.digest_key import DigestKeySecret
-from rukpak_py.operator.event_router import EventRouter, Listeners
-from rukpak_py.operator.housekeeping import Housekeeping
-from rukpak_py.operator.instance_parts import instance_reconciler
+from rukpak_py.operator.controller_parts import DeploymentDependencies, DeploymentParts, instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
-from rukpak_py.operator.quota_watch import QuotaWatch
-from rukpak_py.operator.reapplying import Reapplying
-from rukpak_py.operator.served_content import ServedContent
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.source_parts import sources_of
-from rukpak_py.operator.stored_renderings import StoredRenderings
-from rukpak_py.operator.unpack_pods import UnpackPodWatch
+from rukpak_py.server.served_content import ServedContent
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.source import FetchRequest

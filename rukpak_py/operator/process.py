@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack, suppress
 
 from rukpak_py import __version__
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
+from rukpak_py.controllers.config_map_watches import ConfigMapUsers, ConfigMapWatch
 from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
@@ -25,19 +26,21 @@ from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.kube.watching import WatchStatus
-from rukpak_py.operator.adapters import ConfigMapUsers, SystemSecrets
-from rukpak_py.operator.claim import ClusterClaim
-from rukpak_py.operator.config_map_watch import ConfigMapWatch
-from rukpak_py.operator.content_server import content_listener
+from rukpak_py.operator.adapters import SystemSecrets
 from rukpak_py.operator.leader import Leader
-from rukpak_py.operator.prerequisites import Prerequisites
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_server import webhook_server
+from rukpak_py.runtime.leading import ClusterClaim, Prerequisites
 from rukpak_py.runtime.loop import InterpreterTimer, LoopWatchdog
 from rukpak_py.runtime.watchdog import EtcdRestoredError, ThreadPoolMonitor, Watchdog, WatchdogLimits
+from rukpak_py.server.access import AccessControl
 from rukpak_py.server.admission import Admission
+from rukpak_py.server.api_reviews import ApiReviews, ClientAuthority, LiveBundles
+from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import ContentListener
 from rukpak_py.server.listener import Listener
+from rukpak_py.server.server_tls import ServerTls
+from rukpak_py.server.uploads import Uploads
 from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
 
 LOG = logging.getLogger(__name__)
@@ -113,7 +116,7 @@ class Replica:
             on_restore=self._watchdog.etcd_restored,
             on_end=lambda: stopping(STOP_SECONDS),
         )
-        self._content = content_listener(settings, vital, self._certificates, self._leader, self._elector)
+        self._content = self._content_listener(vital)
         self._threads = ThreadPoolMonitor()
         self._leads = False
 
@@ -182,6 +185,26 @@ class Replica:
             webhook_server(settings, admission, self._certificates),
             self._content,
         ]
+
+    def _content_listener(self, client: Client) -> ContentListener:
+        """Every replica listens, the leader has the content. `client` is without a fence: it writes nothing."""
+        settings, served, bundles = self._settings, self._leader.served, LiveBundles(client)
+        app = ContentApp(
+            access=AccessControl(ApiReviews(client)),
+            bundles=bundles,
+            content=served,
+            uploads=Uploads(served.directory, bundles, served.unpacking, served.unavailable),
+            limits=settings.limits,
+        )
+        tls = ServerTls(self._certificates.pair, ClientAuthority(client).read)
+        return ContentListener(app, settings.content, tls, settings.limits, leader=self._address_of_leader)
+
+    def _address_of_leader(self) -> str | None:
+        """The address of another replica that leads."""
+        holder = self._elector.holder
+        if not self._settings.leader_elect or self._elector.is_leader or holder is None:
+            return None
+        return holder.address if holder.address not in {"", self._settings.pod_address} else None
 
     def _bundles(self) -> str | None:
         informer = self._users.informer

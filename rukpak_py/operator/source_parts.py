@@ -3,8 +3,8 @@
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from rukpak_py.controllers.content_records import StoredImages
 from rukpak_py.controllers.system_objects import SystemObjects
-from rukpak_py.operator.content_records import StoredImages
 from rukpak_py.operator.settings import Settings
 from rukpak_py.runtime.limits import container_memory, git_memory
 from rukpak_py.sources.addresses import AddressPolicy

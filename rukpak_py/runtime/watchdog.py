@@ -26,6 +26,8 @@ from rukpak_py.kube.watching import WatchStatus
 
 INTERVAL = 1.0
 LATE_SECONDS = 5.0  # a look that comes so late says that the whole process was stopped, not that a part hangs
+BEAT_SECONDS = 1.0
+NOT_READY_SECONDS = 15.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,10 +138,6 @@ def unanswered(status: WatchStatus, watches: Iterable[WatchStatus], limits: Watc
         f"the watch of {status.resource.plural} ({status.reader}) gets no answer for {behind:.0f} s, although the API "
         "server answers others; the process ends"
     )
-
-
-BEAT_SECONDS = 1.0
-NOT_READY_SECONDS = 15.0
 
 
 class ThreadPoolMonitor:

@@ -19,12 +19,12 @@ import yaml
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ImageSource as ImageSpec
+from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES, NAMESPACES, PODS, Resource
-from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.sources.image import pod_failures
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods

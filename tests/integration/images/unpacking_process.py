@@ -9,10 +9,10 @@ from pathlib import Path
 from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ImageSource as ImageSpec
+from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.operator.unpack_pods import UnpackPodWatch
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings

@@ -2,11 +2,11 @@
 
 import sys
 
-from rukpak_py.operator import claim
 from rukpak_py.operator.main import main
+from rukpak_py.runtime import leading
 
 STALE_SECONDS = 5.0  # more than between two renewals
 
 if __name__ == "__main__":
-    claim.STALE_SECONDS = STALE_SECONDS
+    leading.STALE_SECONDS = STALE_SECONDS
     main(sys.argv[1:])

@@ -2,8 +2,8 @@
 
 import sys
 
+from rukpak_py.controllers import event_router
 from rukpak_py.controllers.queue import BackOff, Queue
-from rukpak_py.operator import event_router
 from rukpak_py.operator.main import main
 
 PAUSE_SECONDS = 600.0

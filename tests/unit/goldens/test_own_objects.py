@@ -13,6 +13,8 @@ from rukpak_py.certificates.own_watch import WebhookConfigurations
 from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.certificates.secret import pair_data
 from rukpak_py.cli.cluster import running
+from rukpak_py.controllers import digest_key
+from rukpak_py.controllers.digest_key import DigestKeySecret
 from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import GroupVersionKind
@@ -21,8 +23,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.events import EventRecorder, EventSubject, Note
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
-from rukpak_py.operator import digest_key, process
-from rukpak_py.operator.digest_key import DigestKeySecret
+from rukpak_py.operator import process
 from tests.unit.goldens.pinned import check, use_pinned_names
 
 

@@ -19,6 +19,7 @@ from rukpak_py.api.reading import to_json
 from rukpak_py.apply.orphan_cleanup import OrphanCleanup
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
@@ -29,7 +30,6 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import BUNDLES
-from rukpak_py.operator.config_map_watch import ConfigMapWatch
 from rukpak_py.operator.leader_parts import LeaderParts
 from rukpak_py.operator.settings import read_settings
 from tests.unit.controllers.deployment.parts import attempt

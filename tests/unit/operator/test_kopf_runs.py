@@ -9,8 +9,7 @@ import pytest
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES, Resource
-from rukpak_py.operator.kopf_runs import KopfRuns
-from rukpak_py.operator.kopf_shell import KopfThread
+from rukpak_py.operator.kopf_shell import KopfRuns, KopfThread
 from tests.waiting import until
 
 INTERVAL = 0.001

@@ -8,8 +8,8 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.stored_content import StoredContent
 from rukpak_py.formats.by_class import served_form
-from rukpak_py.operator.content import StoredContent
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.uploads import Unpacking
 from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor, sha256_of
@@ -70,7 +70,9 @@ class ServedContent:
         digest = bundle.status.digest
         if not self._content.is_content_of(digest, bundle=bundle.metadata.uid, deployment=""):
             return None
-        return await self._content.archive(digest, served_form(bundle.spec.provisioner_class))
+        form = served_form(bundle.spec.provisioner_class)
+        file = await self._content.archive(digest, form)
+        return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
 
     def _is_unpacked(self, bundle: Bundle) -> bool:
         """Its content did not turn out to be lost for good, as far as we know."""

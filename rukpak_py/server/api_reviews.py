@@ -1,23 +1,16 @@
-"""The content server's ports, put together: every replica listens, the leader has the content."""
+"""The content server's ports in terms of the API server: reviews of callers, live Bundles, and who signs clients."""
 
 import msgspec
 import orjson
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.reading import read_bundle
-from rukpak_py.certificates.own_watch import OwnCertificates
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.lease import LeaderElector
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS, SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
-from rukpak_py.operator.leader import Leader
-from rukpak_py.operator.settings import Settings
-from rukpak_py.server.access import AccessControl, Identity
-from rukpak_py.server.content import ContentApp
-from rukpak_py.server.forwarding import ContentListener
-from rukpak_py.server.server_tls import ServerTls
-from rukpak_py.server.uploads import UploadRefusedError, Uploads
+from rukpak_py.server.access import Identity
+from rukpak_py.server.uploads import UploadRefusedError
 
 AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")  # what the API server tells those beside it
 CLIENT_CA_KEY = "client-ca-file"
@@ -67,7 +60,7 @@ class LiveBundles:
 
 
 class ClientAuthority:
-    """Who signs the certificates of the API server's clients."""
+    """The authority that signs the certificates of the API server's clients."""
 
     def __init__(self, client: Client) -> None:
         self._client = client
@@ -75,29 +68,6 @@ class ClientAuthority:
     async def read(self) -> bytes:
         manifest = orjson.loads(await self._client.get(CONFIG_MAPS, *AUTHENTICATION))
         return str((manifest.get("data") or {}).get(CLIENT_CA_KEY, "")).encode()
-
-
-def content_listener(
-    settings: Settings, client: Client, certificates: OwnCertificates, leader: Leader, elector: LeaderElector
-) -> ContentListener:
-    """`client`: in a lane of its own, because callers wait, and without a fence: it writes nothing."""
-    bundles = LiveBundles(client)
-    app = ContentApp(
-        access=AccessControl(ApiReviews(client)),
-        bundles=bundles,
-        content=leader.served,
-        uploads=Uploads(leader.served.directory, bundles, leader.served.unpacking, leader.served.unavailable),
-        limits=settings.limits,
-    )
-
-    def address_of_leader() -> str | None:
-        holder = elector.holder
-        if not settings.leader_elect or elector.is_leader or holder is None:
-            return None
-        return holder.address if holder.address not in {"", settings.pod_address} else None
-
-    tls = ServerTls(certificates.pair, ClientAuthority(client).read)
-    return ContentListener(app, settings.content, tls, settings.limits, leader=address_of_leader)
 
 
 class _User(msgspec.Struct, frozen=True):

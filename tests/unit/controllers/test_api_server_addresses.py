@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.controllers.api_server_addresses import ApiServerAddresses
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import ErrorAnswer, NotFoundError, ServerUnavailableError
-from rukpak_py.operator.api_server_addresses import ApiServerAddresses
 from rukpak_py.sources.addresses import AddressPolicy
 
 REFUSAL = ErrorAnswer(subject="test", status=404, message="not found")

@@ -1,6 +1,6 @@
-"""What is known of our own kinds, and whom an event brings back.
+"""The events of our own kinds: into which cache they go, and which keys they bring back.
 
-Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Everybody else is
+Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Other keys are
 brought back by watches, by the ends of jobs, and by their own back-off; this has it in one place. All of it belongs to
 our loop.
 """
@@ -39,13 +39,21 @@ from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.formats.helm.values_from import refers_to
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.operator.kopf_shell import Handler
 
 LOG = logging.getLogger(__name__)
 FETCH_BACK_OFF = BackOff(first=1.0)  # at most six fetches in the first half minute
 HOLD_BACK_SECONDS = 0.5  # whoever deletes an object is done with it by then
 
 Kind = TypeVar("Kind", bound=HasMetadata)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Handler:
+    """What to do with the events of one kind. `may_be_ours` is asked in Kopf's thread, `seen` is called in ours."""
+
+    plural: str
+    may_be_ours: Callable[[Mapping[str, Any]], bool]
+    seen: Callable[[str | None, Mapping[str, Any]], None]
 
 
 @dataclass(frozen=True, kw_only=True)

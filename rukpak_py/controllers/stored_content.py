@@ -8,6 +8,9 @@ What was stored a moment ago is not swept: the status that refers to it may stil
 
 A store that cannot be opened when the operator begins to lead is opened by the first call that needs it. Until then
 each call fails with the cause, which is what the status of its Bundle says.
+
+Renderings that cannot be made again are kept beside it. An upgrade by values leaves no Bundle behind whose deletion
+would bring a sweep, so their store asks for one itself when much was added.
 """
 
 import asyncio
@@ -16,28 +19,32 @@ from collections import OrderedDict
 from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
+from io import BufferedReader
 from pathlib import Path
 from time import monotonic
 from typing import ParamSpec, Protocol, TypeVar
 
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import InUse
+from rukpak_py.content.renderings import RenderingStore
 from rukpak_py.content.store import Store, StoredForm
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.content_records import ContentRecords
 from rukpak_py.controllers.jobs import KeyedLock
 from rukpak_py.controllers.ports import ReplyToLookup
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
-from rukpak_py.operator.content_records import ContentRecords
-from rukpak_py.server.archives import Archive
+from rukpak_py.formats.stored_rendering import MARKS_BYTES, lines_of, read_lines
 from rukpak_py.sources.ports import Workers
 from rukpak_py.workers import content as calls
 from rukpak_py.workers.process import Reply
 
 LOG = logging.getLogger(__name__)
-RECENT = 600.0  # seconds
+RECENT_SECONDS = 600.0
 LOADED_BYTES = 8 * 1024 * 1024  # of trees that stay in memory: most are rendered right after they were stored
+RECENT_RENDERING_SECONDS = 60.0
+MANY_RENDERINGS = 50  # renderings that were added since the last sweep
 
 Arguments = ParamSpec("Arguments")
 Given = TypeVar("Given")
@@ -91,19 +98,18 @@ class StoredContent:
         return digest
 
     def announce(self) -> None:
-        """Whoever waits for content looks again."""
+        """Wake the callers that wait for content."""
         news, self.news = self.news, asyncio.Event()
         news.set()
 
     async def has(self, digest: str) -> bool:
         return await asyncio.to_thread((await self._store()).has, digest)
 
-    async def archive(self, digest: str, form: StoredForm) -> Archive | None:
-        """The stored content as it is served."""
+    async def archive(self, digest: str, form: StoredForm) -> BufferedReader | None:
+        """The file of the stored content, as it is served."""
         store = await self._store()
         async with self._reading.of(digest):
-            file = await asyncio.to_thread(store.open_archive, digest, form)
-        return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
+            return await asyncio.to_thread(store.open_archive, digest, form)
 
     async def link(self, bundle: str, digest: str, form: StoredForm) -> None:
         await asyncio.to_thread((await self._store()).link, bundle, digest, form)
@@ -121,7 +127,7 @@ class StoredContent:
         """
         store, now = await self._store(), monotonic()
         recorded = await self.records.sweep(in_use)
-        self._recent = {digest: at for digest, at in self._recent.items() if now - at < RECENT}
+        self._recent = {digest: at for digest, at in self._recent.items() if now - at < RECENT_SECONDS}
         await asyncio.to_thread(store.sweep, keep | recorded | self._recent.keys(), linked)
 
     def is_content_of(self, digest: str, *, bundle: str, deployment: str) -> bool:
@@ -175,3 +181,31 @@ class StoredContent:
         if calls.is_small(classes, tree):
             return work(classes, tree, given)
         return await self._workers.run(work, classes, tree, given)
+
+
+class StoredRenderings:
+    def __init__(self, directory: Path, limits: Limits, *, request_sweep: Callable[[], None]) -> None:
+        most = limits.rendered_bytes + limits.rendered_objects * MARKS_BYTES
+        self._store = RenderingStore(directory, most=most)
+        self._request_sweep = request_sweep
+        self._recent: dict[str, float] = {}
+        self._added = 0
+
+    async def load(self, key: str) -> RenderedContent | None:
+        return await asyncio.to_thread(self._load, key)
+
+    async def keep(self, key: str, content: RenderedContent) -> None:
+        self._recent[key] = monotonic()
+        self._added += 1
+        await asyncio.to_thread(lambda: self._store.put(key, lines_of(content)))
+        if self._added >= MANY_RENDERINGS:
+            self._request_sweep()
+
+    async def sweep(self, keep: AbstractSet[str]) -> None:
+        now, self._added = monotonic(), 0
+        self._recent = {key: at for key, at in self._recent.items() if now - at < RECENT_RENDERING_SECONDS}
+        await asyncio.to_thread(self._store.sweep, keep | self._recent.keys())
+
+    def _load(self, key: str) -> RenderedContent | None:
+        data = self._store.get(key)
+        return read_lines(data) if data is not None else None

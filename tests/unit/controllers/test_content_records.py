@@ -10,8 +10,8 @@ from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content import disk
 from rukpak_py.content.records import BundleRecord, InUse, RecordStore
 from rukpak_py.content.tree import Tree
-from rukpak_py.operator import content_records as module
-from rukpak_py.operator.content_records import ContentRecords, StoredImages
+from rukpak_py.controllers import content_records as module
+from rukpak_py.controllers.content_records import ContentRecords, StoredImages
 from rukpak_py.sources.image.charts import CHART
 from rukpak_py.sources.ports import ImageAccess, ImageContent
 from tests.unit.bundles import tree_of

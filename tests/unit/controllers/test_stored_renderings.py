@@ -7,12 +7,12 @@ from pathlib import Path
 import orjson
 import pytest
 
+from rukpak_py.controllers import stored_content as module
+from rukpak_py.controllers.stored_content import StoredRenderings
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import rendering
-from rukpak_py.operator import stored_renderings as module
-from rukpak_py.operator.stored_renderings import StoredRenderings
 from tests.manifests import config_map
 from tests.unit.controllers.fakes import Clock
 
@@ -47,7 +47,7 @@ async def test_what_was_kept_a_moment_ago_is_not_swept(
     await stored.keep(OTHER, MADE)
     await stored.sweep({OTHER})
     assert await stored.load(KEY) == MADE
-    clock.now += module.RECENT_SECONDS
+    clock.now += module.RECENT_RENDERING_SECONDS
     await stored.sweep({OTHER})
     assert await stored.load(KEY) is None
     assert await stored.load(OTHER) == MADE
@@ -57,7 +57,7 @@ async def test_after_many_renderings_a_sweep_is_asked_for(
     stored: StoredRenderings, requests: list[None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Values that change every minute for months must not fill the disk."""
-    monkeypatch.setattr(module, "MANY", 3)
+    monkeypatch.setattr(module, "MANY_RENDERINGS", 3)
     for expected in (0, 0, 1, 2):  # again while nothing was swept: the caches may not have been sure
         await stored.keep(KEY, MADE)
         assert len(requests) == expected

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
+from rukpak_py.controllers.digest_key import DigestKeySecret
 from rukpak_py.controllers.system_objects import StoredObject, SystemObjects
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.metadata import Metadata
 from rukpak_py.kube.resources import Resource
-from rukpak_py.operator.digest_key import DigestKeySecret
 
 
 class FakeSecrets(SystemObjects):

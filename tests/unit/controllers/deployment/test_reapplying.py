@@ -3,8 +3,8 @@
 import asyncio
 from itertools import pairwise
 
+from rukpak_py.controllers.deployment.reapplying import Reapplying, due
 from rukpak_py.controllers.deployment.state import DeploymentStates
-from rukpak_py.operator.reapplying import Reapplying, due
 from tests.unit.apply.lives import key
 from tests.unit.controllers.values import deployment
 

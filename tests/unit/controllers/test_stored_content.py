@@ -13,13 +13,13 @@ from rukpak_py.content.checksums import Checksums, Verdict
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord, InUse
 from rukpak_py.content.store import StoredForm
+from rukpak_py.controllers import stored_content as module
+from rukpak_py.controllers.stored_content import StoredContent
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderOptions
 from rukpak_py.formats.plain import PlainFormat
-from rukpak_py.operator import content as module
-from rukpak_py.operator.content import StoredContent
 from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.controllers.fakes import Clock, tree
 from tests.unit.controllers.values import source
@@ -87,7 +87,7 @@ async def test_the_content_of_a_record_is_kept_whatever_the_statuses_say(
     monkeypatch.setattr(module, "monotonic", clock)
     digest = await stored.keep(FILES)
     await stored.records.keep(BundleRecord(uid="u", spec_digest="s", digest=digest, source=source()))
-    clock.now += module.RECENT
+    clock.now += module.RECENT_SECONDS
     await stored.sweep({f"sha256:{0:064}"}, set(), InUse(bundles={"u"}, deployments=set(), installed=set()))
     assert await stored.has(digest)
 
@@ -112,7 +112,7 @@ async def test_many_clients_of_one_archive_hash_it_one_after_the_other(
     archives = await asyncio.gather(*(stored.archive(digest, StoredForm.ORIGINAL) for _ in range(64)))
     for archive in archives:
         assert archive is not None
-        archive.file.close()
+        archive.close()
     assert most == 1
 
 
@@ -148,7 +148,7 @@ async def test_what_was_stored_a_moment_ago_is_not_swept(
     digest = await stored.keep(FILES)
     await stored.sweep(set(), set(), NOTHING)
     assert await stored.has(digest), "the status that refers to it may be on its way"
-    clock.now += module.RECENT
+    clock.now += module.RECENT_SECONDS
     await stored.sweep({digest}, set(), NOTHING)
     assert await stored.has(digest)
     await stored.sweep(set(), set(), NOTHING)

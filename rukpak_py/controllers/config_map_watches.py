@@ -1,11 +1,11 @@
-"""The ConfigMaps of the system namespace, watched by every replica: the webhook answers from it without a request.
+"""ConfigMaps of the system namespace, and the Bundles that use them, watched by every replica for the webhooks.
 
 Of each ConfigMap only its name and whether it is immutable are remembered; the content is dropped as it arrives.
 A ConfigMap never becomes mutable again, so an immutable one is answered from the watch. Everything else (not seen yet,
-or mutable a moment ago) is read from the API server: nobody is refused because our watch is late.
+or mutable a moment ago) is read from the API server: no review is refused because our watch is late.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import msgspec
 
@@ -14,7 +14,7 @@ from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import CONFIG_MAPS
+from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from rukpak_py.kube.seen_versions import OnRestore
 
 PAGE = 20  # where they have to be listed: each may have 1 MiB
@@ -66,3 +66,56 @@ class ConfigMapWatch:
 
 def _is_immutable(config_map: bytes) -> bool:
     return bool(_FLAGS.decode(config_map).immutable)
+
+
+class _Reference(msgspec.Struct, frozen=True):
+    name: str = ""
+
+
+class _Item(msgspec.Struct, frozen=True, rename="camel"):
+    config_map: _Reference = _Reference()
+
+
+class _Source(msgspec.Struct, frozen=True, rename="camel"):
+    type: str = ""
+    config_maps: list[_Item] | None = None
+
+
+class _Spec(msgspec.Struct, frozen=True):
+    source: _Source = _Source()
+
+
+class _BundleHead(msgspec.Struct, frozen=True):
+    spec: _Spec = _Spec()
+
+
+class ConfigMapUsers:
+    """Which Bundles refer to which ConfigMaps: a watch of its own, because every replica serves the webhook."""
+
+    def __init__(self, client: Client, *, on_restore: OnRestore | None = None) -> None:
+        self._users: dict[str, set[str]] = {}
+        self._named: dict[str, frozenset[str]] = {}
+        self.informer = Informer(client, BUNDLES, full=True, on_change=self._changed, on_restore=on_restore)
+
+    async def using(self, config_map: str) -> Sequence[str]:
+        return sorted(self._users.get(config_map, ()))
+
+    def _changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        names = _config_maps_of(new) if new is not None else frozenset()
+        for name in self._named.pop(key.name, frozenset()) - names:
+            self._users[name].discard(key.name)
+            if not self._users[name]:
+                del self._users[name]
+        for name in names:
+            self._users.setdefault(name, set()).add(key.name)
+        if names:
+            self._named[key.name] = names
+
+
+def _config_maps_of(bundle: LiveObject) -> frozenset[str]:
+    """Whatever its type, as the original: a Bundle that lists a ConfigMap uses it."""
+    try:
+        source = msgspec.json.decode(bundle.json or b"{}", type=_BundleHead).spec.source
+    except msgspec.DecodeError:
+        return frozenset()
+    return frozenset(item.config_map.name for item in source.config_maps or [] if item.config_map.name)

@@ -1,4 +1,4 @@
-"""Whose cluster it is: a claim counts while it, or the Lease of the operator that made it, still changes."""
+"""The claim of a cluster: it counts while it, or the Lease of the operator that made it, still changes."""
 
 import logging
 from typing import TYPE_CHECKING, cast
@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.api.names import OPERATOR_NAMESPACE_ANNOTATION
 from rukpak_py.kube.errors import ForbiddenError, StaleError, UnauthorizedError
-from rukpak_py.operator.claim import CRD, STALE_SECONDS, ClusterClaim
+from rukpak_py.runtime.leading import CRD, STALE_SECONDS, ClusterClaim
 from tests.unit.controllers.fakes import Clock, FakeClient, refusal
 
 if TYPE_CHECKING:
@@ -94,7 +94,7 @@ async def test_a_lease_that_comes_begins_the_minute_anew() -> None:
 
 
 async def test_another_client_that_wrote_first_is_seen() -> None:
-    """By compare-and-swap: of two operators that begin together one is refused."""
+    """A compare-and-swap: of two operators that begin together one is refused."""
     bench = Bench()
     bench.client.failing["patch"] = refusal(StaleError)
     with pytest.raises(StaleError):
@@ -116,14 +116,14 @@ async def test_an_operator_without_the_right_leads_and_warns(verb: str, caplog: 
     assert [one.levelno for one in caplog.records] == [logging.WARNING]
 
 
-async def test_what_cannot_be_known_is_not_taken_for_a_yes() -> None:
+async def test_claim_that_cannot_be_read_is_not_taken_for_ours() -> None:
     bench = Bench(claimed="theirs")
     bench.client.failing["get"] = refusal(UnauthorizedError)
     with pytest.raises(UnauthorizedError):
         await bench.claim.is_ours()
 
 
-async def test_it_is_logged_once_for_each_leader(caplog: pytest.LogCaptureFixture) -> None:
+async def test_claim_of_another_operator_is_logged_once_for_each_leader(caplog: pytest.LogCaptureFixture) -> None:
     bench = Bench(claimed="theirs")
     for second, holder in enumerate(("pod-1_a", "pod-1_a", "pod-2_a")):
         bench.lease(f"at {second}", holder)

@@ -12,9 +12,9 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.installed import installed_of
 from rukpak_py.apply.inventory import Watched
 from rukpak_py.content.records import InUse
+from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
-from rukpak_py.operator.event_router import EventRouter
 
 LOG = logging.getLogger(__name__)
 TIDY_AFTER = 1.0  # seconds; deletions come in groups

@@ -19,10 +19,10 @@ from rukpak_py.api.names import (
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference
 from rukpak_py.apply.results import kind_wakes, namespace_wake
+from rukpak_py.controllers.event_router import EventRouter, Listeners, WatchedKind
 from rukpak_py.controllers.queue import Queue, Schedule
 from rukpak_py.core.objects import GroupKind
 from rukpak_py.kube.resources import SECRETS
-from rukpak_py.operator.event_router import EventRouter, Listeners, WatchedKind
 from rukpak_py.operator.kopf_shell import HandOver
 from tests.unit.apply.lives import key, live_object
 from tests.unit.controllers.values import bundle, deployment, owner_of, unpacked

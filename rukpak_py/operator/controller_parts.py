@@ -1,10 +1,11 @@
-"""The controller of BundleDeployments, put together."""
+"""The controllers of BundleDeployments and BundleInstances, put together."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
@@ -42,21 +43,25 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment
+from rukpak_py.controllers.instance.reconcile import InstanceReconciler
+from rukpak_py.controllers.instance.status import awaits_verdict, reverted_event
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings, ValuesObjects
+from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
-from rukpak_py.operator.event_router import EventRouter
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeploymentDependencies:
-    """What the controller works with."""
+    """The rest of the process, as the controller of BundleDeployments uses it."""
 
     client: Client
     router: EventRouter
@@ -248,3 +253,19 @@ class DeploymentParts:
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
             generated=GeneratedSecrets(self._second_rendering),
         )
+
+
+def instance_reconciler(client: Client, router: EventRouter, events: Recorder) -> InstanceReconciler:
+    def tell_reverted(instance: BundleInstance) -> None:
+        events.about(instance).emit([reverted_event(instance)])
+
+    instances, deployments = router.instances.cache, router.deployments.cache
+    existence = Existence(client, BUNDLE_INSTANCES, instances, on_gone=router.instances.forget)
+    return InstanceReconciler(
+        instances=instances,
+        deployments=deployments,
+        child=ChildDeployment(client, deployments, existence, on_reverted=tell_reverted),
+        writer=StatusWriter(client, BUNDLE_INSTANCES, instances, awaits=awaits_verdict),
+        events=events,
+        classes=CLASSES,
+    )

@@ -10,10 +10,10 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstalledKind
 from rukpak_py.apply.inventory import Watched
 from rukpak_py.content.records import InUse
+from rukpak_py.controllers.event_router import EventRouter
+from rukpak_py.controllers.housekeeping import Housekeeping
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import GroupKind
-from rukpak_py.operator.event_router import EventRouter
-from rukpak_py.operator.housekeeping import Housekeeping
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, UID, deployment, unpacked
 

@@ -6,9 +6,9 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from rukpak_py.controllers.quota_watch import ANYWHERE, QuotaWatch
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import RESOURCE_QUOTAS
-from rukpak_py.operator.quota_watch import ANYWHERE, QuotaWatch
 from tests.unit.apply.lives import metadata
 from tests.waiting import eventually
 
