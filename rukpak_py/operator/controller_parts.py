@@ -47,8 +47,7 @@ from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
-from rukpak_py.controllers.instance.reconcile import InstanceReconciler
-from rukpak_py.controllers.instance.status import awaits_verdict, reverted_event
+from rukpak_py.controllers.instance.reconcile import InstanceReconciler, awaits_verdict, reverted_event
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings, ValuesObjects
 from rukpak_py.controllers.writes import StatusWriter

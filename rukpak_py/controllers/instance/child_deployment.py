@@ -1,28 +1,31 @@
 """The BundleDeployment of a BundleInstance: created, owned, and kept as the instance says.
 
-* It has the instance as its controller, by uid. What somebody else made under the name is never taken over.
+* It has the instance as its controller, by uid. One that another client made under the name is never taken over.
 * Of its spec every difference is reverted, of its metadata only our labels and the annotation that forces a reconcile.
 * Nothing that was written here goes into the cache: what the API server made of it comes as an event, and the event
   brings the instance back. So a webhook that rewrites what we send is seen, and corrected no faster than other drift.
 """
 
 from collections.abc import Callable
+from enum import Enum, auto
 from time import monotonic
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_INSTANCE_KIND,
+    OWNER_KIND_LABEL,
+    OWNER_NAME_LABEL,
     RECONCILE_AT_ANNOTATION,
     REFRESH_AT_ANNOTATION,
 )
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.ownership import ChildSituation, owner_labels, situation
 from rukpak_py.core.errors import ConflictError, ContestedError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.core.repair_backoff import RepairBackoff
@@ -31,6 +34,40 @@ from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, not_served
 
 Patch = list[dict[str, Any]]
+
+
+class ChildSituation(Enum):
+    OURS = auto()  # our owner reference
+    LEAVING = auto()  # of a former BundleInstance of the name: it was deleted, or is about to be collected
+    LEFT_BEHIND = auto()  # of a former one, without an owner (`--cascade=orphan`, or a backup), with the spec of ours
+    LEFT_AND_CHANGED = auto()  # the same with another spec: somebody may rely on it
+    OTHER = auto()
+
+
+def situation(deployment: BundleDeployment, instance: BundleInstance) -> ChildSituation:
+    metadata, controller = deployment.metadata, deployment.metadata.controller
+    if controller is not None:
+        if controller.uid == instance.metadata.uid:
+            return ChildSituation.OURS
+        is_former = (controller.kind, controller.name) == (BUNDLE_INSTANCE_KIND, instance.metadata.name)
+        return ChildSituation.LEAVING if is_former else ChildSituation.OTHER
+    if metadata.owner_references or not _is_labelled_for(metadata, instance):
+        return ChildSituation.OTHER
+    if metadata.is_deleted:
+        return ChildSituation.LEAVING
+    return ChildSituation.LEFT_BEHIND if deployment.spec == instance.spec else ChildSituation.LEFT_AND_CHANGED
+
+
+def owner_labels(instance: BundleInstance) -> dict[str, str]:
+    return {OWNER_KIND_LABEL: BUNDLE_INSTANCE_KIND, OWNER_NAME_LABEL: instance.metadata.name}
+
+
+def is_ours(deployment: BundleDeployment | None, instance: BundleInstance) -> bool:
+    return deployment is not None and situation(deployment, instance) is ChildSituation.OURS
+
+
+def _is_labelled_for(metadata: ObjectMeta, instance: BundleInstance) -> bool:
+    return owner_labels(instance).items() <= metadata.labels.items()
 
 
 class ChildDeployment:

@@ -5,17 +5,18 @@
 * A class that changes away is mirrored too: the BundleDeployment then says that nobody serves it.
 """
 
+import dataclasses
 from collections.abc import Callable, Collection
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
-from rukpak_py.api.names import is_unknown_class
+from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason, is_unknown_class
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.events import Recorder
-from rukpak_py.controllers.instance import status as statuses
-from rukpak_py.controllers.instance.child_deployment import ChildDeployment
-from rukpak_py.controllers.instance.ownership import is_ours
+from rukpak_py.controllers.events import EventNote, Recorder, normal
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment, is_ours
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
@@ -70,7 +71,7 @@ class InstanceReconciler:
         self._child.forget(instance.metadata.uid)
 
     async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Schedule:
-        status = statuses.copied(instance, deployment)
+        status = copied(instance, deployment)
         if status is None:
             return SETTLED
         pause = await self._write(instance, status)
@@ -92,7 +93,7 @@ class InstanceReconciler:
         conclusion = conclude(instance.status, Progress(facts=(fact,)), NO_PROGRESS, key, clock)
         pause = await self._write(instance, conclusion.status)
         if pause is not None:
-            return replace(conclusion.schedule, report_at=clock.loop + pause)
+            return dataclasses.replace(conclusion.schedule, report_at=clock.loop + pause)
         self._events.about(instance).emit(conclusion.events)
         return conclusion.schedule
 
@@ -105,3 +106,37 @@ class InstanceReconciler:
         """A request that its BundleDeployment has not handled is still open."""
         handled = instance.status.last_handled_reconcile_at
         return KeyFacts(generation=instance.metadata.generation, asked=handled, turn=turn)
+
+
+def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInstanceStatus | None:
+    """What the BundleDeployment says of the spec that both have. None: it has not said anything of it yet."""
+    status, generation = deployment.status, instance.metadata.generation
+    is_current = status.observed_generation == deployment.metadata.generation
+    if not is_current or not status.conditions or deployment.spec != instance.spec:
+        return None
+    return BundleInstanceStatus(
+        conditions=tuple(replace(one, observed_generation=generation) for one in status.conditions),
+        active_bundle=status.active_bundle,
+        installed_bundle_name=status.active_bundle,
+        version=status.version,
+        observed_generation=generation,
+        last_handled_reconcile_at=_handled(instance, status.last_handled_reconcile_at),
+    )
+
+
+def awaits_verdict(_before: BundleInstanceStatus, after: BundleInstanceStatus) -> str:
+    """Work in progress is written only when it lasts, so an install that goes well is one write."""
+    ready = find_condition(after.conditions, ConditionType.READY)
+    return "a verdict" if ready is not None and ready.status == ConditionStatus.UNKNOWN else ""
+
+
+def reverted_event(instance: BundleInstance) -> EventNote:
+    name = instance.metadata.name
+    text = f'reverted the spec of BundleDeployment "{name}" to that of the BundleInstance; change the latter instead'
+    return normal(EventReason.DRIFT_CORRECTED, text)
+
+
+def _handled(instance: BundleInstance, handled: str) -> str:
+    """What was asked of the instance: the BundleDeployment may have been asked directly."""
+    asked = instance.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+    return handled if handled == asked else instance.status.last_handled_reconcile_at

@@ -21,10 +21,8 @@ from rukpak_py.api.names import (
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.existence import Existence
-from rukpak_py.controllers.instance.child_deployment import ChildDeployment
-from rukpak_py.controllers.instance.ownership import ChildSituation, situation
-from rukpak_py.controllers.instance.reconcile import InstanceReconciler
-from rukpak_py.controllers.instance.status import awaits_verdict
+from rukpak_py.controllers.instance.child_deployment import ChildDeployment, ChildSituation, situation
+from rukpak_py.controllers.instance.reconcile import InstanceReconciler, awaits_verdict
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, StatusWriter
