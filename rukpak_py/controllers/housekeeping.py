@@ -1,4 +1,4 @@
-"""After deletions: stop watches that nobody needs, sweep content that nobody refers to, put back what must not be gone.
+"""After deletions: stop unused watches, sweep content without references, put back what must not be gone.
 
 Nothing here is urgent, and nothing of it may end the process: what fails is logged and tried again later.
 """
@@ -29,18 +29,6 @@ class Sweepable(Protocol):
     async def sweep(self, kept: set[str], linked: set[str], in_use: InUse, /) -> None: ...
 
 
-async def _nothing(_is_sure: bool) -> None:  # noqa: FBT001 - a callback
-    """Nobody uploads."""
-
-
-async def _no_renderings() -> None:
-    """Nobody keeps any."""
-
-
-async def _no_key() -> None:
-    """Nobody has any."""
-
-
 class Housekeeping:
     def __init__(
         self,
@@ -49,17 +37,17 @@ class Housekeeping:
         watches: Watches,
         content: Sweepable,
         is_sure: Callable[[], bool],
-        sweep_uploads: Callable[[bool], Awaitable[None]] = _nothing,
-        sweep_renderings: Callable[[], Awaitable[None]] = _no_renderings,
-        restore_key: Callable[[], Awaitable[None]] = _no_key,
-        may_stop_watches: Callable[[], bool] = lambda: True,
+        sweep_uploads: Callable[[bool], Awaitable[None]],
+        sweep_renderings: Callable[[], Awaitable[None]],
+        restore_key: Callable[[], Awaitable[None]],
+        may_stop_watches: Callable[[], bool],
         tidy_after: float = TIDY_AFTER,
         try_again_after: float = TRY_AGAIN_AFTER,
     ) -> None:
         """`is_sure`: the caches were compared with the cluster, so what they do not have is not there.
 
         `sweep_uploads` is told whether that is so: what was uploaded for Bundles that were seen to go goes in any case.
-        `may_stop_watches`: nobody needs the watches for a deployment that is gone. `restore_key`: the Secret with the
+        `may_stop_watches`: no deployment that is gone needs the watches any more. `restore_key`: the Secret with the
         key of our digests may be gone.
         """
         self._router = router

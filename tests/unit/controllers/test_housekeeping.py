@@ -37,6 +37,9 @@ class Store:
     async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
         self.uploads_swept.put_nowait(is_sure)
 
+    async def nothing(self) -> None:
+        """A task that a test does not look at."""
+
     async def sweep(self, kept: set[str], linked: set[str], in_use: InUse, /) -> None:
         if self._errors:
             raise self._errors.pop(0)
@@ -58,7 +61,7 @@ async def keeping(
         may_stop_watches=lambda: may_stop_watches,
         tidy_after=0.0,
         try_again_after=0.001,
-        **given,
+        **{"sweep_renderings": store.nothing, "restore_key": store.nothing, **given},
     )
     task = asyncio.create_task(housekeeping.run())
     async with asyncio.timeout(PATIENCE):
