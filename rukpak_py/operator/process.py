@@ -1,8 +1,8 @@
 """The composition root: what every replica runs, and what only the leader adds.
 
-Every replica: probes, metrics, the admission webhooks, certificates, the lease. The leader: see `leading`. Any of these
+Every replica: probes, metrics, the admission webhooks, certificates, the lease. The leader: see `leader`. Any of these
 that ends, ends the process, and so does what hangs or can do nothing (see `watchdog`); Kubernetes starts it again, and
-everything is found again from the cluster. A process that lacks what it needs waits for it, see `prerequisites`.
+everything is found again from the cluster. A process that lacks what it needs waits for it, see `runtime/leading`.
 
 SIGTERM drains: no new work, what is in hand is finished, the lease is given back. The webhooks are served meanwhile,
 and for at least the shutdown delay: others hear late that this replica is not ready any more. The loss of the lease

@@ -3,7 +3,7 @@
 Without its watches an operator is deaf. It would renew its lease for ever, and no other replica could take over. So:
 
 * A kind that the process needs is not served any more, or the server answers and refuses for `refused_seconds`: it ends
-  in good order and gives the lease back. The next process waits for what is missing, see `prerequisites`.
+  in good order and gives the lease back. The next process waits for what is missing, see `leading`.
 * A watch that gets no answer while others do: its own way to the server is broken.
 * A watch whose owner does nothing at all, or an event loop without a heartbeat, ends it too, and fails `/healthz`. So
   does a thread pool whose threads all hang (the store on disk, certificates, tokens), while the event loop runs on: a
