@@ -14,6 +14,7 @@ import msgspec
 
 from rukpak_py.api.names import HOSTS_ANNOTATION
 from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
+from rukpak_py.certificates.secret import Secret
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.nesting import cut
 from rukpak_py.core.objects import canonical_json
@@ -118,6 +119,18 @@ class SystemObjects:
         }
         encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
         return canonical_json({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded})
+
+
+class SystemSecrets:
+    """The `Secrets` of the certificates of the operator's own webhooks."""
+
+    def __init__(self, objects: SystemObjects) -> None:
+        self._objects = objects
+        self.create, self.replace = objects.create_secret, objects.replace_secret
+
+    async def read(self, name: str) -> Secret | None:
+        found = await self._objects.read(SECRETS, name)
+        return Secret(data=found.secret_data(), version=found.metadata.resource_version) if found is not None else None
 
 
 class _Account(msgspec.Struct, rename="camel"):

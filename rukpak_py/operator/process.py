@@ -19,14 +19,13 @@ from contextlib import AsyncExitStack, suppress
 from rukpak_py import __version__
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
 from rukpak_py.controllers.config_map_watches import ConfigMapUsers, ConfigMapWatch
-from rukpak_py.controllers.system_objects import SystemObjects
+from rukpak_py.controllers.system_objects import SystemObjects, SystemSecrets
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.lease import Holder, LeaderElector
 from rukpak_py.kube.watching import WatchStatus
-from rukpak_py.operator.adapters import SystemSecrets
 from rukpak_py.operator.leader import Leader
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_server import webhook_server
