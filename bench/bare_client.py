@@ -1,4 +1,4 @@
-"""The floor: our client sends the requests of an installation, and nobody decides anything.
+"""The floor: our client sends the requests of an installation, without any decisions.
 
 How often each bookkeeping request is sent per deployment is the recipe; `measured` takes it from what an operator sent.
 """

@@ -1,4 +1,4 @@
-"""What the command line costs from cold: processor time, user and system, of one process for one small bundle.
+"""Cost of the command line from cold: processor time, user and system, of one process for one small bundle.
 
 Each measure is a new process; the least of them is what the program needs, the median what a user sees here. An
 interpreter that does nothing shows how much of it is Python's own. Usage:

@@ -2,7 +2,7 @@
 
 Needs the corpus: RUKPAK_CORPUS names its directory. On a control plane of its own, without a node: no pods run.
 Bundles that share a package, an object or a kind never meet; those with webhooks of `failurePolicy: Fail` come alone.
-Kinds that a bundle needs and nobody serves come as empty CRDs for as long as its batch takes. Each bundle must be
+Kinds that a bundle needs and no one serves come as empty CRDs for as long as its batch takes. Each bundle must be
 Installed, or be refused with a message that names the cause. After the deletion of all of them nothing may be left but
 install namespaces. Prints a table, the totals, and what is left; the exit code is 1 when too few were installed or
 something is left. Usage:

@@ -1,4 +1,4 @@
-"""What fetching costs beside the tools of the field: images beside skopeo and tar, repositories beside git clone.
+"""Cost of fetching beside the tools of the field: images beside skopeo and tar, repositories beside git clone.
 
 Both sides of a round read from the same server of this machine, and the order turns round each time: only ratios of
 medians, and differences of small ones, mean anything. The registry is the distribution project's; skopeo is installed

@@ -39,7 +39,7 @@ PATIENCE_SECONDS = 600.0
 
 
 async def bare(client: Client, objects: int) -> float:
-    """What no installer can do without: look whether the name is free, and apply."""
+    """Do the least that every installer must do: look whether the name is free, and apply."""
     slots = asyncio.Semaphore(IN_FLIGHT)
 
     async def one(number: int) -> None:

@@ -1,4 +1,4 @@
-"""What `lookup` costs: one small chart rendered as before, with a cluster that it sees, and with five lookups.
+"""Cost of `lookup`: one small chart rendered as before, with a cluster that it sees, and with five lookups.
 
 The three ways alternate in each round, in one process, with the real helm; medians are compared, so only the ratios of
 one run mean anything. Objects come from memory: what a real API server needs for its answers comes on top. Usage:

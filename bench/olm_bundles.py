@@ -3,7 +3,7 @@
 Needs the corpus: RUKPAK_CORPUS names its directory. The operator's side is the time from the creation of the first
 BundleDeployment until all are Installed, with fetching, converting and checking their content; the archives are on a
 web server of this process. kubectl's side is `kubectl apply --server-side` of the same objects, rendered before, in two
-passes: Namespaces and CRDs, then, when these are Established, everything else. Kinds that nobody brings are there
+passes: Namespaces and CRDs, then, when these are Established, everything else. Kinds that no bundle brings are there
 before, as empty CRDs. Without bundles whose webhooks would refuse what others bring, since no pods run. Every side of
 every round has a control plane of its own, and the order turns round each time. Usage:
 

@@ -1,4 +1,4 @@
-"""What the operator says of itself: its requests by kind and the Events that it did not write."""
+"""The operator's own metrics: its requests by kind and the Events that it did not write."""
 
 import asyncio
 import urllib.request

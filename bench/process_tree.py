@@ -1,4 +1,4 @@
-"""What a process and its children use: processor time and memory, read from /proc."""
+"""Processor time and memory of a process and its children, read from /proc."""
 
 import asyncio
 import os
@@ -23,7 +23,7 @@ def cpu_seconds(pid: int) -> float:
 
 
 def children_cpu_seconds() -> float:
-    """Of the children of this process that have ended."""
+    """Processor time of the children of this process that have ended."""
     times = resource.getrusage(resource.RUSAGE_CHILDREN)
     return times.ru_utime + times.ru_stime
 

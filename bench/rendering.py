@@ -1,4 +1,4 @@
-"""What rendering costs over parsing, how many bundles go through a second, and how much memory the largest one takes.
+"""Cost of rendering over parsing, how many bundles go through a second, and how much memory the largest one takes.
 
 In one process, alternating: all bundles of the corpus opened, read and rendered with default options; PyYAML's
 CSafeLoader alone over the files of their manifests/; all bundles validated. Only ratios within one run mean anything.

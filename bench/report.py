@@ -43,7 +43,7 @@ def print_operator(one: OperatorMeasurement, count: int) -> None:
 
 
 def print_requests(requests: Requests, count: int) -> None:
-    """By kind, per deployment; what was sent once for all of them shows as it is."""
+    """Print requests by kind, per deployment; those sent once for all deployments show as they are."""
     each = sum(requests.values()) / count
     print(f"requests: {sum(requests.values())}, {each:.2f} per deployment")
     for (verb, what), number in sorted(requests.items()):

@@ -1,4 +1,4 @@
-"""What the benchmarks install: a small application per deployment, its content in one ConfigMap.
+"""The workload of the benchmarks: a small application per deployment, its content in one ConfigMap.
 
 Four objects each: ServiceAccount, Service, Deployment, Ingress. The Deployment has no replicas, so it becomes healthy
 without a node.

@@ -1,1 +1,1 @@
-"""What makes the files and the image that are shipped. The tests of them, and the clusters, are in e2e."""
+"""Tools that make the shipped files and the image. The tests of these, and the clusters, are in e2e."""

@@ -1,4 +1,4 @@
-"""What builds images here: a Docker engine when one answers, else buildah as root, without any daemon.
+"""The builder of images: a Docker engine when one answers, else buildah as root, without any daemon.
 
 Buildah works with a store of its own below the cache directory (driver vfs, isolation chroot: neither needs kernel
 features beyond root), so that it finds its base image again and leaves nothing in the host's.

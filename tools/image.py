@@ -58,7 +58,7 @@ def build(steps: Steps) -> Path:
 
 
 def _key(base: str) -> str:
-    """Of everything that decides what the image is."""
+    """Hash of everything that decides what the image is."""
     helm = binaries.location("helm").parent.name  # the hash of everything that it is made of
     key = hashlib.sha256(f"{base} {helm} {sorted(_labels().items())}".encode())
     sources = sorted(file for file in (ROOT / "rukpak_py").rglob("*") if file.is_file() and file.suffix != ".pyc")
@@ -75,7 +75,7 @@ def _collect_programs() -> None:
 
 
 def _labels() -> dict[str, str]:
-    """What the image says about itself: of the commit, not of the moment, so that two builds agree."""
+    """Labels of the image: of the commit, not of the moment, so that two builds agree."""
     revision, epoch = _git("rev-parse", "HEAD") or "unknown", _git("log", "-1", "--format=%ct") or "0"
     created = datetime.fromtimestamp(int(epoch), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     return {"VERSION": version(), "REVISION": revision, "CREATED": created}

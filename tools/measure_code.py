@@ -95,7 +95,7 @@ class Measures:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Shape:
-    """Of the product alone."""
+    """Figures of the product alone."""
 
     result_types: list[str]
     room_edges: dict[str, int]  # "one -> other": import statements
