@@ -44,7 +44,7 @@ def config_map(name: str, value: str = '""', **annotations: str) -> str:
 
 
 def crd(name: str, value: str = "") -> str:
-    """What may stand in crds/: no template."""
+    """A file for crds/, which is no template."""
     return f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: {name}}}\ndata: {{value: '{value}'}}\n"
 
 

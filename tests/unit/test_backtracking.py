@@ -38,7 +38,7 @@ ORDINARY: list[tuple[str | bytes, int, list[str] | list[bytes]]] = [
 
 
 @pytest.mark.parametrize(("pattern", "flags", "texts"), ORDINARY, ids=[repr(one[0]) for one in ORDINARY])
-def test_it_finds_what_re_finds(pattern: str | bytes, flags: int, texts: list[Any]) -> None:
+def test_matcher_finds_the_matches_of_re(pattern: str | bytes, flags: int, texts: list[Any]) -> None:
     compiled: re.Pattern[Any] = re.compile(pattern, flags)
     matcher = Matcher(compiled)
     for text in texts:

@@ -92,7 +92,7 @@ def test_findings_of_a_broken_bundle() -> None:
     assert all(finding.severity is rukpak_py.Severity.ERROR for finding in refused.value.findings)
 
 
-def test_what_is_no_bundle(tmp_path: Path) -> None:
+def test_path_without_a_bundle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(ContentError, match="there is no such file or directory"):
         rukpak_py.validate(tmp_path / "absent")
     with pytest.raises(ContentError, match=r"Chart\.yaml file is missing"):

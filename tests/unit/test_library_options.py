@@ -1,4 +1,4 @@
-"""What the library makes of the options of a rendering: checked like those of the command line, and never ignored."""
+"""The library's options of a rendering: checked like those of the command line, and never ignored."""
 
 from pathlib import Path
 from types import MappingProxyType
@@ -33,7 +33,7 @@ def with_typos() -> Tree:
     return bundle(csv=csv, crds=[definition], others=[manifest("ConfigMap", "c", dta={})])
 
 
-def test_what_is_rendered_has_no_field_that_an_api_server_refuses(tmp_path: Path) -> None:
+def test_rendered_objects_have_no_field_that_an_api_server_refuses(tmp_path: Path) -> None:
     path = written(with_typos(), tmp_path)
     made = rukpak_py.render(path)
     pod = pod_of(only(made, "Deployment"))
@@ -157,7 +157,7 @@ def test_any_mapping_and_any_sequence_will_do() -> None:
     ],
     ids=str,
 )
-def test_what_another_format_has_no_use_for_is_refused(options: Json) -> None:
+def test_option_that_another_format_has_no_use_for_is_refused(options: Json) -> None:
     with pytest.raises(ContentError, match=r"for bundles of format registry\+v1, not plain$"):
         rukpak_py.render(NOTES, **options)
     with pytest.raises(ContentError, match=r"for bundles of format registry\+v1, not helm$"):

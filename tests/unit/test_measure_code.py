@@ -1,4 +1,4 @@
-"""What `python -m tools.measure_code` counts, on a tiny tree."""
+"""Figures of `python -m tools.measure_code`, on a tiny tree."""
 
 import json
 from pathlib import Path
@@ -119,7 +119,7 @@ def test_result_types_and_edges_between_rooms(root: Path) -> None:
     assert found.room_edges == {"apply -> core": 1, "apply -> kube": 2}
 
 
-def test_it_prints_a_table_or_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_measures_are_printed_as_a_table_or_json(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
     measure_code.main([str(root)])
     table = capsys.readouterr().out
     assert ["files", "3", "1"] in [line.split() for line in table.splitlines()]

@@ -30,7 +30,7 @@ class Asked:
 
 
 class Server(ThreadingHTTPServer):
-    """What `answer` leaves to it, `usual` answers."""
+    """A server whose requests go to `answer`, and to `usual` where it returns nothing."""
 
     request_queue_size = 128  # of connections; beyond it some wait for seconds, as no client of a real server does
 
@@ -61,7 +61,7 @@ class Handler(BaseHTTPRequestHandler):
         for name, value in ({"Content-Length": str(len(answer.body))} | answer.headers).items():
             self.send_header(name, value)
         self.end_headers()
-        with suppress(ConnectionError):  # whoever has seen enough hangs up
+        with suppress(ConnectionError):  # a client that has seen enough hangs up
             self.wfile.write(answer.body)
 
     do_GET = do_POST = do_PUT = do_HEAD = do  # noqa: N815 - names of the library
@@ -85,7 +85,7 @@ def serving(usual: Callable[[Asked], Answer], context: ssl.SSLContext | None = N
 
 
 def tls_of(folder: Path, name: str = "127.0.0.1") -> tuple[ssl.SSLContext, str]:
-    """What a server speaks TLS with, and the authority that its clients have to trust."""
+    """The TLS context of a server, and the authority that its clients have to trust."""
     now = datetime.now(UTC)
     authority = x509.issue_ca(now)
     pair = x509.issue_serving(authority, [name], now)

@@ -29,7 +29,7 @@ def test_an_archive_names_its_parts_by_their_digests(tmp_path: Path) -> None:
     assert json.loads(configuration)["rootfs"]["diff_ids"] == [f"sha256:{digest}"]
 
 
-def test_files_are_executable_and_run_as_nobody_special(tmp_path: Path) -> None:
+def test_files_of_the_image_are_executable_and_run_as_an_ordinary_user(tmp_path: Path) -> None:
     with tarfile.open(write_image(IMAGE, tmp_path / "image.tar")) as archive:
         parts = {member.name: archive.extractfile(member).read() for member in archive}  # type: ignore[union-attr]  # files only
     [manifest] = json.loads(parts["manifest.json"])

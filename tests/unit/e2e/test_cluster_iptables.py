@@ -1,4 +1,4 @@
-"""What a node leaves in iptables goes; what was there before stays."""
+"""Rules that a node leaves in iptables go; earlier ones stay."""
 
 from hypothesis import given
 from hypothesis import strategies as st

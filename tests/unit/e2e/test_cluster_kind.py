@@ -149,7 +149,7 @@ def test_a_cluster_that_cannot_be_created_is_deleted_and_explained(
     assert "the cause" in (state.logs / "kind-node.log").read_text()
 
 
-def test_what_was_there_before_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
+def test_daemon_and_network_from_before_stay(install: Install, state: StateDir, tmp_path: Path) -> None:
     install("kind", "exit 0")
     install("docker", f'echo "$*" >> {tmp_path}/calls')
     kind.MODULES.mkdir()
@@ -159,7 +159,7 @@ def test_what_was_there_before_stays(install: Install, state: StateDir, tmp_path
     assert kind.MODULES.exists()
 
 
-def test_what_was_made_goes(install: Install, state: StateDir, tmp_path: Path) -> None:
+def test_daemon_image_and_network_of_the_cluster_are_removed(install: Install, state: StateDir, tmp_path: Path) -> None:
     install("kind", "exit 0")
     install("docker", f'echo "$*" >> {tmp_path}/calls')
     kind.MODULES.mkdir()
@@ -175,7 +175,7 @@ def test_what_was_made_goes(install: Install, state: StateDir, tmp_path: Path) -
     assert not key.exists()
 
 
-def test_a_network_that_somebody_uses_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
+def test_network_in_use_stays(install: Install, state: StateDir, tmp_path: Path) -> None:
     install("kind", "exit 0")
     install("docker", f'echo "$*" >> {tmp_path}/calls; [ "$1" = ps ] && echo 0123abcd')
     kind.remove(state, KindCluster(engine=ContainerEngine(program="docker"), image="kindest/node:v1"))
@@ -267,7 +267,7 @@ def test_a_state_that_the_daemon_cannot_use_is_refused_before_an_image_is_made(
         kind._with_daemon(StateDir(Path(folder)))
 
 
-def test_a_provider_that_nobody_knows_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_unknown_provider_is_refused(state: StateDir, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(lifecycle.CHOICE, "minikube")
     with pytest.raises(ClusterError, match="may be built or kind"):
         lifecycle.up(state.path, node=False)
@@ -290,7 +290,7 @@ def test_a_runtime_gives_no_capability_that_root_lacks(tmp_path: Path, option: s
     }
 
 
-def test_images_of_somebody_elses_cluster_are_there_only_when_that_is_said(
+def test_images_count_as_loaded_into_a_foreign_cluster_only_when_declared(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     archive = write_image(Image(name="example.test/app:1", files={"/a": b"a"}), tmp_path / "image.tar")

@@ -1,4 +1,4 @@
-"""Certificates of the local cluster are accepted by those who must accept them, and by nobody else."""
+"""Certificates of the local cluster are accepted by those who must accept them, and by no one else."""
 
 import stat
 from pathlib import Path

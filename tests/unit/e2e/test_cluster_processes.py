@@ -37,7 +37,7 @@ def test_another_run_finds_and_ends_what_was_started(processes: Processes, tmp_p
     assert reopened(tmp_path).names == []
 
 
-def test_a_pid_that_somebody_else_has_by_now_is_left_alone(processes: Processes, tmp_path: Path) -> None:
+def test_pid_of_another_process_by_now_is_left_alone(processes: Processes, tmp_path: Path) -> None:
     processes.start("one", SLEEP)
     pid = processes.pids["one"]
     record = tmp_path / "processes.json"
@@ -59,7 +59,7 @@ def test_processes_of_before_a_reboot_are_not_ours(processes: Processes, tmp_pat
     assert not reopened(tmp_path).is_alive("one")
 
 
-def test_a_component_that_ended_is_dead_although_nobody_reaped_it(processes: Processes) -> None:
+def test_component_that_ended_is_dead_before_it_is_reaped(processes: Processes) -> None:
     processes.start("one", ["/bin/true"])
     with pytest.raises(ComponentError):
         processes.wait_until("ready", lambda: False, component="one", seconds=10)

@@ -26,7 +26,7 @@ def cluster(folder: Path, name: str) -> Path:
     return folder / name
 
 
-def test_they_are_restored(panic: Path, tmp_path: Path) -> None:
+def test_kernel_settings_are_restored(panic: Path, tmp_path: Path) -> None:
     one = cluster(tmp_path, "one")
     settings.record_settings(one)
     panic.write_text("10")
@@ -46,7 +46,7 @@ def test_the_last_of_two_clusters_restores_what_was_before_the_first(panic: Path
     assert panic.read_text() == "0"
 
 
-def test_a_cluster_whose_state_somebody_removed_is_not_waited_for(panic: Path, tmp_path: Path) -> None:
+def test_cluster_whose_state_was_removed_is_not_waited_for(panic: Path, tmp_path: Path) -> None:
     one, two = tmp_path / "removed", cluster(tmp_path, "two")
     settings.record_settings(one)
     settings.record_settings(two)
@@ -55,7 +55,7 @@ def test_a_cluster_whose_state_somebody_removed_is_not_waited_for(panic: Path, t
     assert panic.read_text() == "0"
 
 
-def test_who_is_not_root_leaves_them_alone(panic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_are_left_alone_without_root(panic: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(settings, "is_root_on_linux", lambda: False)
     settings.record_settings(tmp_path)
     settings.restore_settings(tmp_path)

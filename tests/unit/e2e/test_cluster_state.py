@@ -36,7 +36,7 @@ def test_a_reader_that_goes_away_ends_the_command_without_a_word(tmp_path: Path)
 
 
 def test_nothing_interrupts_the_removal_half_way(tmp_path: Path) -> None:
-    """Who presses Ctrl-C again is told what is waited for."""
+    """A second Ctrl-C prints what is waited for."""
     state = tmp_path / "cluster"
     (state / "node").mkdir(parents=True)  # of a cluster whose record is gone
     command = [sys.executable, "-m", "e2e.cluster", "down", f"--state={state}"]

@@ -45,7 +45,7 @@ def test_commands_are_found_with_what_they_print() -> None:
         ("", "\n"),
     ],
 )
-def test_what_may_differ_does_not_matter(shown: str, printed: str) -> None:
+def test_sessions_agree_whatever_may_differ_between_runs(shown: str, printed: str) -> None:
     assert agree(shown, printed)
 
 

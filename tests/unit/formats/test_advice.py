@@ -163,7 +163,7 @@ def test_a_comment_in_front_of_the_csv_is_told_once() -> None:
     assert finding.hint.startswith("Remove the `---` below the comment")
 
 
-def test_what_lies_in_a_sub_directory_is_not_said_to_be_missing() -> None:
+def test_object_in_a_sub_directory_is_not_reported_as_missing() -> None:
     (finding,) = validate(bundle(crds=[], files={"manifests/crds/x.yaml": crd()}))
     assert (finding.rule, finding.file) == ("RV1-904", "manifests/crds")
 

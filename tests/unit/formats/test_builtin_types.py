@@ -61,7 +61,7 @@ def test_fields_that_the_type_does_not_declare(manifest: Json, undeclared: list[
     assert checked(manifest).undeclared == undeclared
 
 
-def test_what_is_not_declared_is_left_out_and_nothing_else_changes() -> None:
+def test_undeclared_fields_are_left_out_and_nothing_else_changes() -> None:
     manifest = {**service(Type="x", ports=[{"port": 80, "prot": 1}], selector={"a": "b"}), "status": {"x": 1}}
     assert checked(manifest).manifest == {**service(ports=[{"port": 80}], selector={"a": "b"}), "status": {"x": 1}}
     assert manifest["spec"]["Type"] == "x"
@@ -106,7 +106,7 @@ def test_a_hostile_object_fills_no_memory() -> None:
 
 
 @pytest.mark.parametrize("name", ["not", "items", "additionalProperties"])
-def test_what_the_yaml_reader_lets_through_is_not_too_deep(name: str) -> None:
+def test_depth_that_the_yaml_reader_allows_is_checked(name: str) -> None:
     value: Json = {"unknown": 1}
     for _ in range(DEFAULT_LIMITS.yaml_depth):
         value = {name: value}
@@ -116,7 +116,7 @@ def test_what_the_yaml_reader_lets_through_is_not_too_deep(name: str) -> None:
 @given(
     st.dictionaries(st.sampled_from(["metadata", "spec", "status", "data"]), JSON), st.sampled_from(["Pod", "Secret"])
 )
-def test_what_is_left_has_only_what_is_declared(fields: Json, kind: str) -> None:
+def test_remaining_fields_are_all_declared(fields: Json, kind: str) -> None:
     found = checked({"apiVersion": "v1", "kind": kind, **fields})
     again = checked(found.manifest)
     assert again.undeclared == []

@@ -77,7 +77,7 @@ def test_an_integer_of_a_plain_manifest_that_does_not_fit_is_refused_in_the_clus
     assert refused.value.findings[0].hint == RANGE
 
 
-def test_numbers_of_kinds_that_nobody_knows_are_their_owners() -> None:
+def test_numbers_of_unknown_kinds_are_left_alone() -> None:
     tree = plain(manifest("Service", "s", api_version="serving.knative.dev/v1", spec=PORTS))
     assert validate(tree) == []
 

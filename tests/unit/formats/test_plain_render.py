@@ -122,7 +122,7 @@ def test_namespaces_tell_objects_apart() -> None:
         ("a: [", "error parsing manifests/f: "),
     ],
 )
-def test_what_cannot_be_applied_is_refused_with_its_file(text: str, problem: str) -> None:
+def test_manifest_that_cannot_be_applied_is_refused_with_its_file(text: str, problem: str) -> None:
     with pytest.raises(ContentError) as caught:
         render(f=text)
     assert str(caught.value).startswith("read bundle objects from bundle: ")

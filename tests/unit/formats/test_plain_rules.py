@@ -94,7 +94,7 @@ def test_p4_there_must_be_an_object() -> None:
         ),
     ],
 )
-def test_what_could_not_be_applied_is_told(text: str, expected: str) -> None:
+def test_manifest_that_could_not_be_applied_is_reported(text: str, expected: str) -> None:
     assert shown(found_in({"manifests/a": CONFIG_MAP, "manifests/b": text})) == [expected]
 
 

@@ -46,7 +46,7 @@ def test_measuring_stops_soon_after_the_limit() -> None:
 
 
 def refusals(content: Tree, limits: Limits) -> list[str]:
-    """Of check and of render, less what each says of itself."""
+    """Refusals of check and of render, without the words that name the step."""
     told = []
     for call in (
         lambda: PlainFormat().check(content, limits=limits),

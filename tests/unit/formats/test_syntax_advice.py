@@ -87,6 +87,6 @@ def test_a_broken_example_that_is_folded_is_told_by_its_text(scalar: str) -> Non
         ("[] []", "expected the end, got '['"),
     ],
 )
-def test_what_is_wrong_with_an_example_is_told(written: str, words: str) -> None:
+def test_defect_of_an_example_is_reported(written: str, words: str) -> None:
     found = broken(re.sub("alm-examples: .*", lambda _: f"alm-examples: '{written}'", bundle()[CSV].decode()))
     assert found.message == f"invalid example: {words}"

@@ -83,7 +83,7 @@ def test_at_one_place_errors_come_first() -> None:
 
 
 @pytest.mark.parametrize("unread", ["RV1-903", "RV1-904", "RV1-907"])
-def test_what_follows_from_what_cannot_be_read_is_not_told(unread: str) -> None:
+def test_consequences_of_an_unreadable_value_are_not_reported(unread: str) -> None:
     place: dict[str, Any] = {"file": "f", "severity": Severity.ERROR, "message": "m"}
     follows = Finding(rule="RV1-005", path="spec.a[1]", **place)
     for path in ("spec.a[1]", "spec.a", "spec"):
@@ -94,7 +94,7 @@ def test_what_follows_from_what_cannot_be_read_is_not_told(unread: str) -> None:
         assert len(arranged([follows, other])) == 2
 
 
-def test_what_is_no_object_is_not_told_to_be_of_no_supported_kind() -> None:
+def test_manifest_that_is_no_object_has_no_finding_about_its_kind() -> None:
     found = validate(bundle(files={"manifests/x.yaml": "a: 1"}))
     assert [finding.rule for finding in found if finding.is_error] == ["RV1-902"]
 
@@ -115,7 +115,7 @@ def test_a_package_is_not_asked_for_where_nothing_can_be_read(annotations: str |
     assert "RV1-005" not in {finding.rule for finding in found}
 
 
-def test_what_follows_from_a_wrong_type_is_not_told() -> None:
+def test_consequences_of_a_wrong_type_are_not_reported() -> None:
     found = validate(bundle(csv=csv_document(deployments=[deployment(cast("str", 5))], webhooks=[])))
     assert [finding.rule for finding in found if "deployments[0].name" in finding.path] == ["RV1-903"]
 
@@ -176,7 +176,7 @@ def test_profiles_have_names_for_the_command_line() -> None:
         (bundle(csv=csv_document(deployments=[deployment("a"), deployment("a")])), "RV1-001", Profile.DEFAULT),
     ],
 )
-def test_who_refuses_a_bundle_depends_on_the_profile(tree: Tree, rule: str, refusing: Profile) -> None:
+def test_profile_decides_whether_a_finding_refuses_the_bundle(tree: Tree, rule: str, refusing: Profile) -> None:
     def told(*profiles: Profile) -> list[Finding]:
         return [finding for finding in validate(tree, profiles=profiles) if finding.rule == rule]
 

@@ -80,7 +80,7 @@ def test_the_former_form_of_that_digest() -> None:
     check("status.appliedDigest, former form", found)
 
 
-def test_what_identifies_content(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_digest_of_applied_content(monkeypatch: pytest.MonkeyPatch) -> None:
     """The digest of the other options has a golden of its own; here it names them."""
     use_pinned_names(monkeypatch, install_options, values)
     monkeypatch.setattr(InstallOptions, "digest", property(lambda options: " ".join(to_json(options))))

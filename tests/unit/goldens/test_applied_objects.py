@@ -1,4 +1,4 @@
-"""What stands on objects in the cluster: labels, owner references, and the digest in `core.rukpak.io/applied`."""
+"""Marks on objects in the cluster: labels, owner references, and the digest in `core.rukpak.io/applied`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ from tests.unit.goldens.pinned import check, use_pinned_names
 
 @dataclass(frozen=True)
 class FixedOwner:
-    """What an owner is written as has a golden of its own."""
+    """An owner with a fixed form: the form of real owners has a golden of its own."""
 
     name: str = "shop"
     uid: str = "uid-1"

@@ -1,4 +1,4 @@
-"""What `status.notes` knows a fact by: a restarted operator emits no Event for it again."""
+"""Identities of facts in `status.notes`: a restarted operator emits no Event for a known one again."""
 
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is

@@ -47,7 +47,7 @@ def read(source: dict[str, Any], metadata: dict[str, Any] | None = None) -> Bund
 
 
 def test_template_hashes_and_spec_digests() -> None:
-    """Of both the canonical form of a spec is a part. Those of the original were computed by the original operator."""
+    """Both contain the canonical form of a spec. The original operator computed those of the original."""
     found = {f"hash with {kind}": template_hash(read(source)) for kind, source in SOURCES.items()}
     found["hash with metadata"] = template_hash(read(SOURCES["image"], METADATA))
     found["hash with a refresh"] = template_hash(read(SOURCES["image"]), refresh="2026-01-01T00:00:00Z")

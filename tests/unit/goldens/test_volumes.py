@@ -1,4 +1,4 @@
-"""What lies on the operator's volumes: content, renderings, uploads; and keys and marks of renderings in statuses."""
+"""Files on the operator's volumes: content, renderings, uploads; and keys and marks of renderings in statuses."""
 
 import stat
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What the comparison with helm calls a difference: it must not hide one, nor count what is random."""
+"""Differences that the comparison with helm reports: it must not hide one, nor count random values."""
 
 import base64
 from typing import Any
@@ -118,7 +118,7 @@ def test_a_value_that_is_not_random_is_compared_as_it_is() -> None:
     assert [one.kind for one in found] == [Differs.FIELD]
 
 
-def test_what_a_step_did_to_a_key() -> None:
+def test_key_is_new_kept_renewed_or_gone_after_a_step() -> None:
     states = [
         list(secret_keys(given).values())
         for given in (snapshots("a"), snapshots("a", "a"), snapshots("a", "b"), [*snapshots("a"), snapshot_of([])])
@@ -142,7 +142,7 @@ def test_a_reason_for_lost_storage_is_none_otherwise() -> None:
     assert reason_for("random-values", Step.BACK, renewed, storage_is_lost=True) is not None
 
 
-def test_what_changes_between_two_steps() -> None:
+def test_change_between_two_steps_is_reported() -> None:
     (found,) = unasked(snapshot_of([config_map("a", "shop", key="1")]), snapshot_of([config_map("a", "shop", key="2")]))
     assert str(found) == "changed without a step: ConfigMap shop/a data.key before '1', now '2'"
 

@@ -118,12 +118,12 @@ def test_the_cause_comes_first(said: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("said", AS_IT_IS)
-def test_what_has_its_cause_first_already_stays_as_it_is(said: str) -> None:
+def test_error_with_its_cause_first_stays_as_it_is(said: str) -> None:
     assert cause_first(said) == said
 
 
 def test_a_chart_that_imitates_the_forms_is_read_in_time() -> None:
-    """What a template raises is in the text; the forms are looked for in one pass."""
+    """The text of a template's own error is in there; the forms are looked for in one pass."""
     call = 'template: a:1:1: executing "a" at <'
     assert cause_first(f"x: {call * 20_000}") == f"x: {call * 20_000}"
     nested = 'template: a:1:1: executing "a" at <b>: ' * 5_000

@@ -1,4 +1,4 @@
-"""What is no chart that can be installed, in the words of helm; and that helm itself agrees."""
+"""Content that is no installable chart, in the words of helm; and that helm itself agrees."""
 
 import pytest
 
@@ -125,7 +125,7 @@ ACCEPTED = [
 
 
 @pytest.mark.parametrize(("tree", "text"), [*REFUSED, *REFUSED_IN_OUR_WORDS])
-def test_what_cannot_be_installed_is_refused(tree: Tree, text: str) -> None:
+def test_content_that_is_no_installable_chart_is_refused(tree: Tree, text: str) -> None:
     with pytest.raises(ContentError) as caught:
         HelmFormat().check(tree)
     assert str(caught.value).startswith(text)
@@ -197,5 +197,5 @@ def test_a_chart_is_served_below_a_directory() -> None:
     assert HelmFormat().check(chart({"templates/a.yaml": "a"}, root="web")) is None
 
 
-def test_what_it_becomes_is_never_known_to_be_small() -> None:
+def test_chart_never_counts_as_small() -> None:
     assert not HelmFormat().stays_small(chart())

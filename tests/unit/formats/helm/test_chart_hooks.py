@@ -1,4 +1,4 @@
-"""What helm's annotations say about an object."""
+"""Helm's annotations of an object."""
 
 from typing import Any
 

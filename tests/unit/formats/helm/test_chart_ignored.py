@@ -1,4 +1,4 @@
-"""What helm leaves out of a chart that is a directory, compared with helm itself on the same files."""
+"""Files that helm leaves out of a chart that is a directory, compared with helm itself on the same files."""
 
 import subprocess
 import time
@@ -159,7 +159,7 @@ def written_archive(tree: Tree, folder: Path) -> Path:
 
 
 @pytest.mark.parametrize("rules", RULES)
-def test_what_is_left_is_what_helm_loads(rules: str, helm: HelmProgram, tmp_path: Path) -> None:
+def test_files_that_are_left_are_those_that_helm_loads(rules: str, helm: HelmProgram, tmp_path: Path) -> None:
     tree = tree_with(rules)
     by_helm = printed_by_helm(written(tree, tmp_path / "web"), helm)
     assert by_helm.returncode == 0, by_helm.stderr

@@ -34,7 +34,7 @@ def test_numbers_and_booleans_are_taken_as_text(value: object, text: str) -> Non
     assert metadata_of({"name": "a", "version": "1.0.0", "appVersion": value}).app_version == text
 
 
-def test_what_is_read_of_a_chart() -> None:
+def test_fields_that_are_read_from_a_chart() -> None:
     found = metadata_of(
         {
             "apiVersion": "v2",

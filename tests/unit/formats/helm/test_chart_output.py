@@ -1,4 +1,4 @@
-"""What helm prints, cut into documents; marks that files of crds/ hold are no marks."""
+"""Helm's output, cut into documents; marks that files of crds/ hold are no marks."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -47,7 +47,7 @@ def test_any_output_can_be_cut(output: bytes) -> None:
         assert section.text in output
 
 
-def test_what_looks_like_a_crd_behind_the_objects_is_none() -> None:
+def test_section_of_crds_after_the_objects_is_no_crd() -> None:
     output = printed(("web/templates/a.yaml", b"a: 1"), ("web/crds/a.yaml", b"b: 1"))
     assert [one.is_crd for one in sections(output, {})] == [False, False]
 

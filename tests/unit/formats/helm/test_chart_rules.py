@@ -25,7 +25,7 @@ def test_a_good_chart_has_no_findings() -> None:
         ({"Chart.yaml": metadata("web", type="library")}, "HELM-004", "web/Chart.yaml"),
     ],
 )
-def test_what_is_refused_is_an_error_with_its_file(files: dict[str, str], rule: str, location: str) -> None:
+def test_refused_chart_is_an_error_with_its_file(files: dict[str, str], rule: str, location: str) -> None:
     findings = validate(chart(files, root="web"))
     assert told(findings) == [(rule, location)]
     assert findings[0].is_error
@@ -48,7 +48,7 @@ def test_what_is_refused_is_an_error_with_its_file(files: dict[str, str], rule: 
         ({"values.schema.json": '{"$ref": "https://example.com/a.json"}'}, "HELM-105", "values.schema.json:1:1"),
     ],
 )
-def test_what_surprises_is_a_warning(files: dict[str, str], rule: str, location: str) -> None:
+def test_surprising_part_of_a_chart_is_a_warning(files: dict[str, str], rule: str, location: str) -> None:
     findings = validate(chart(files))
     assert told(findings) == [(rule, location)]
     assert not findings[0].is_error

@@ -72,7 +72,7 @@ def _nested(schema: str, depth: int) -> str:
 
 
 def _schemas(place: str) -> dict[str, bytes]:
-    """By what is odd about it: a schema that leads to the place."""
+    """Schemas that lead to the place, by what is odd about them."""
     quoted = json.dumps(place)
     plain = f'{{"$ref": {quoted}}}'
     return {

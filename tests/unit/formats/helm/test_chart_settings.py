@@ -62,7 +62,7 @@ def test_settings(config: dict[str, Any], expected: ChartSettings) -> None:
         ),
     ],
 )
-def test_what_is_wrong(config: dict[str, Any], text: str) -> None:
+def test_invalid_settings_are_refused_by_name(config: dict[str, Any], text: str) -> None:
     with pytest.raises(ContentError) as caught:
         settings_of(config)
     assert str(caught.value) == text
@@ -96,7 +96,9 @@ def test_templates_see_the_release_name(helm: HelmProgram) -> None:
 
 
 @pytest.mark.parametrize("config", [{"releaseName": "other", "crds": "Skip"}, {"releaseName": "No Name", "crds": "x"}])
-def test_what_was_rendered_without_settings_is_rendered_so_again(helm: HelmProgram, config: dict[str, Any]) -> None:
+def test_chart_rendered_without_settings_is_rendered_without_them_again(
+    helm: HelmProgram, config: dict[str, Any]
+) -> None:
     """A former release of the operator ignored these keys, whatever they said."""
     tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": config_map("a", ".Release.Name")})
     release = Release(name="web", has_settings=False)
@@ -114,7 +116,7 @@ def test_skipped_crds_are_not_rendered(helm: HelmProgram) -> None:
 
 
 def test_crds_that_are_only_created_are_stored_as_such(helm: HelmProgram) -> None:
-    """What is rendered in the default way has the digest that it had before there were others."""
+    """A rendering in the default way has the digest that it had before there were other ways."""
     kept = config_map("kept", **{"helm.sh/resource-policy": "keep"})
     tree = chart({"crds/a.yaml": crd("crd"), "templates/a.yaml": kept})
     made = {

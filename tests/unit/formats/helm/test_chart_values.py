@@ -60,7 +60,7 @@ def test_values_are_a_mapping(document: str, text: str) -> None:
         merged_values([ValuesDocument(document=document, origin="Secret shop/web")])
 
 
-def test_what_is_wrong_with_a_secret_document_is_not_quoted() -> None:
+def test_error_of_a_secret_document_quotes_nothing() -> None:
     secret = ValuesDocument(document='a: "hunter2\\q"', origin="Secret shop/web", is_secret=True)
     with pytest.raises(ContentError) as caught:
         merged_values([secret])
@@ -97,12 +97,12 @@ def test_keys_that_are_not_used_are_refused_with_where_values_belong(key: str, a
     assert str(caught.value) == f"parse deployment config: spec.config.{key} is not used for charts; {advice}"
 
 
-def test_what_stands_elsewhere_is_not_part_of_the_config() -> None:
+def test_values_from_elsewhere_are_not_part_of_the_config() -> None:
     config = {"valuesFrom": [{"kind": "Secret", "name": "x"}], "values": "a: 1"}
     assert merged_values(values_of_config(config)) == {"a": 1}
 
 
-def test_what_is_secret_is_taken_out_of_messages() -> None:
+def test_secret_values_are_taken_out_of_messages() -> None:
     secret = ValuesDocument(
         document={
             "a": ["hunter2", {"b": "hunter2-longer"}],
@@ -118,6 +118,6 @@ def test_what_is_secret_is_taken_out_of_messages() -> None:
     assert without_secrets(said, documents, DEFAULT_LIMITS) == "at '/a': '***' *** *** *** *** visible ab True"
 
 
-def test_what_is_printed_of_a_request_holds_no_values() -> None:
+def test_printed_request_holds_no_values() -> None:
     request = HelmRequest(namespace="shop", values=(ValuesDocument(document="a: hunter2"),), settings=("b=hunter2",))
     assert "hunter2" not in repr(request)

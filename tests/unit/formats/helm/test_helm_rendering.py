@@ -51,7 +51,7 @@ def test_values_in_order_and_settings_on_top(helm: HelmProgram) -> None:
     assert value_of(found, "a") == "map[a:map[b:5 d:x] e:f list:[9]]"
 
 
-def test_what_templates_know_about_the_release(helm: HelmProgram) -> None:
+def test_templates_know_the_release(helm: HelmProgram) -> None:
     text = "(list .Release.Name .Release.Namespace .Release.IsUpgrade .Release.IsInstall .Release.Revision)"
     tree = chart({"templates/a.yaml": config_map("a", text)})
     assert value_of(rendered(helm, tree, release_name="my-release"), "a") == f"[my-release {NAMESPACE} false true 1]"
@@ -290,16 +290,14 @@ def test_hooks_come_beside_the_objects_with_what_they_may_need(helm: HelmProgram
         ([f"a{number}" for number in range(101)], "the chart has 101 hooks; no more than 100 can be run"),
     ],
 )
-def test_hooks_that_nobody_could_tell_apart_or_count_are_refused(
-    helm: HelmProgram, names: list[str], text: str
-) -> None:
+def test_indistinguishable_or_too_many_hooks_are_refused(helm: HelmProgram, names: list[str], text: str) -> None:
     files = {"templates/a.yaml": "---\n".join(hook(name, "pre-install") for name in names)}
     with pytest.raises(ContentError) as caught:
         HelmFormat(helm=helm.path).render(chart(files), RenderOptions())
     assert str(caught.value) == text
 
 
-def test_what_is_random_has_another_digest(helm: HelmProgram) -> None:
+def test_random_chart_has_another_digest_each_time(helm: HelmProgram) -> None:
     tree = chart({"templates/a.yaml": config_map("a", "(randAlphaNum 20)")})
     one, other = (HelmFormat(helm=helm.path).render(tree, RenderOptions()) for _ in range(2))
     assert one.digest.startswith("sha256:")

@@ -1,4 +1,4 @@
-"""What holds whatever a chart does: time, memory, output, environment, network, and the end of every process."""
+"""Bounds that hold for every chart: time, memory, output, environment, network, and the end of every process."""
 
 import os
 import socket
@@ -145,7 +145,7 @@ def test_a_group_is_ended_as_a_whole(tmp_path: Path) -> None:
     wait_until_dead(*map(int, seen[0].split()))
 
 
-def test_it_ends_with_the_process_that_asked(tmp_path: Path) -> None:
+def test_program_ends_with_the_process_that_started_it(tmp_path: Path) -> None:
     asking = (
         "import sys; from rukpak_py.formats.helm.process import Bounds, run; "
         "run([sys.executable, '-I', '-c', 'import time; time.sleep(1000)'], "
@@ -201,7 +201,7 @@ def test_a_program_that_went_away_is_not_the_fault_of_the_chart() -> None:
         rendered(HelmProgram(path="/nonexistent/helm"), chart())
 
 
-def test_a_program_that_somebody_kills_is_not_the_fault_of_the_chart(tmp_path: Path) -> None:
+def test_killed_program_is_not_the_fault_of_the_chart(tmp_path: Path) -> None:
     program = tmp_path / "helm"
     program.write_text("#!/bin/sh\nkill -9 $$\n", encoding="utf-8")
     program.chmod(0o700)

@@ -1,4 +1,4 @@
-"""What the real helm sees of a cluster: what is served, what its lookups find, and what ends a rendering."""
+"""The cluster as the real helm sees it: served kinds, objects that lookups find, and answers that end a rendering."""
 
 import json
 import os
@@ -99,7 +99,7 @@ def test_an_object_is_looked_up_once_for_each_call_and_comes_whole(helm: HelmPro
     assert cluster.asked == [Lookup("", "v1", "secrets", "shop", "login")]
 
 
-def test_what_does_not_exist_is_empty(helm: HelmProgram) -> None:
+def test_lookup_of_an_absent_object_is_empty(helm: HelmProgram) -> None:
     assert shown(helm, '(lookup "v1" "Secret" "shop" "login")') == "map[]"
 
 
@@ -129,7 +129,7 @@ def test_a_list_and_an_object_of_the_cluster(helm: HelmProgram) -> None:
         '(lookup "v1" "Secret" "shop" "a b")',
     ],
 )
-def test_what_no_object_can_be_named_is_empty_and_not_asked_for(helm: HelmProgram, expression: str) -> None:
+def test_lookup_of_an_impossible_name_is_empty_and_sends_no_request(helm: HelmProgram, expression: str) -> None:
     cluster = Cluster()
     assert shown(helm, expression, cluster) == "map[]"
     assert cluster.asked == []
@@ -142,7 +142,7 @@ def test_a_group_version_that_is_not_served_ends_the_rendering(helm: HelmProgram
 
 
 @pytest.mark.parametrize("status", [HTTPStatus.FORBIDDEN, HTTPStatus.SERVICE_UNAVAILABLE])
-def test_what_cannot_be_answered_ends_the_rendering(helm: HelmProgram, status: HTTPStatus) -> None:
+def test_lookup_without_an_answer_ends_the_rendering(helm: HelmProgram, status: HTTPStatus) -> None:
     cluster = Cluster()
     cluster.refusal = status
     with pytest.raises(ContentError, match="error calling lookup"):

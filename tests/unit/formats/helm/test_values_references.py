@@ -77,7 +77,7 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
         ),
     ],
 )
-def test_what_is_wrong_is_named(entries: object, text: str) -> None:
+def test_invalid_references_are_refused_by_name(entries: object, text: str) -> None:
     with pytest.raises(ContentError) as caught:
         references_of({"valuesFrom": entries})
     assert text in str(caught.value)
@@ -92,7 +92,7 @@ def test_what_is_wrong_is_named(entries: object, text: str) -> None:
         ({"valuesFrom": [5, {**SECRET, "wrong": 1}]}, True),
     ],
 )
-def test_who_refers_to_an_object(config: dict[str, Any] | None, *, expected: bool) -> None:
+def test_config_refers_to_an_object(config: dict[str, Any] | None, *, expected: bool) -> None:
     assert refers_to(config, "Secret", "a") is expected
 
 

@@ -53,7 +53,7 @@ def test_the_values_of_a_csv_and_where_they_stand() -> None:
 
 @pytest.mark.parametrize("parity", [False, True])
 @pytest.mark.parametrize("missing", ["metadata", "spec"])
-def test_what_is_missing_is_empty(missing: str, parity: bool) -> None:  # noqa: FBT001 a parameter of the test
+def test_missing_part_of_a_csv_is_empty(missing: str, parity: bool) -> None:  # noqa: FBT001 a parameter of the test
     reading = read(bundle(csv={**csv_document(), missing: None}), parity=parity)
     csv = reading.complete().csv
     if missing == "metadata":

@@ -98,7 +98,7 @@ def test_a_csv_in_a_list_is_the_csv() -> None:
         ("{kind: List, items: [{kind: x, items: []}, 5]}", "an item of a list must be an object, got a number"),
     ],
 )
-def test_what_cannot_be_decoded(content: str, message: str) -> None:
+def test_undecodable_manifest_is_refused_with_its_file(content: str, message: str) -> None:
     assert refusal(with_file(content))[0] == "RV1-902"
     finding = findings(with_file(content))[0]
     assert (finding.rule, finding.file) == ("RV1-902", "manifests/x.yaml")

@@ -16,7 +16,7 @@ PACKAGE = "operators.operatorframework.io.bundle.package.v1"
 
 
 def is_refused(tree: Tree) -> bool:
-    """By the reference renderer, at once."""
+    """Whether the reference renderer refuses the content, at once."""
     with pytest.raises(InvalidBundleError) as caught:
         read(tree, parity=True).complete()
     return bool(caught.value.findings)
@@ -60,7 +60,7 @@ def test_annotations_must_be_there(files: dict[str, Any], hint: str) -> None:
     assert read(tree).bundle is not None
 
 
-def test_what_stands_in_the_place_of_annotations() -> None:
+def test_file_or_directory_in_the_place_of_annotations_is_refused() -> None:
     for tree in (tree_of({"metadata": "x"}), tree_of({f"{ANNOTATIONS}/x": ""})):
         assert is_refused(tree)
         assert "RV1-904" in {defect.finding.rule for defect in read(tree).defects}

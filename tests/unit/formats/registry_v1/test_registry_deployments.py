@@ -73,11 +73,11 @@ def test_both_forms_say_what_they_are(version: str | None, described: str) -> No
     ],
     ids=["install modes", "webhooks", "API services", "kinds", "the first only"],
 )
-def test_what_cannot_be_converted_is_told_in_the_words_of_the_original(tree: Tree, text: str) -> None:
+def test_bundle_that_cannot_be_converted_is_refused_in_the_words_of_the_original(tree: Tree, text: str) -> None:
     assert refusal(tree).startswith(PREFIX + text)
 
 
-def test_what_cannot_be_read_has_the_same_prefix_and_keeps_its_findings() -> None:
+def test_unreadable_bundle_is_refused_with_the_same_prefix_and_its_findings() -> None:
     assert refusal(bundle(files={"manifests/csv.yaml": "a: ["})).startswith(f"{PREFIX}manifests/csv.yaml:")
     assert refusal(bundle(package=None)).startswith(PREFIX)
 
@@ -184,7 +184,7 @@ def test_webhooks_without_certificates_are_refused() -> None:
 
 @pytest.mark.parametrize("format_", [CONVERTED, REGISTRY])
 def test_an_object_without_a_version_is_no_kind_that_could_come(format_: ConvertedFormat | RegistryV1Format) -> None:
-    """Three real bundles have one; nobody could ever provide its kind."""
+    """Three real bundles have one; no cluster could ever serve its kind."""
     tree = bundle(others=[{"kind": "ClusterRole", "metadata": {"name": "viewer"}, "rules": []}])
     with pytest.raises(ContentError, match=r"^manifests/other-0\.yaml: ClusterRole 'viewer' has no apiVersion\. Add"):
         format_.render(tree, RenderOptions())

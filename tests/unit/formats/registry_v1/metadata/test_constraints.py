@@ -66,7 +66,7 @@ def test_every_form_of_the_schema_is_accepted(value: Any) -> None:
         ),
     ],
 )
-def test_what_does_not_fit_the_schema_is_told_with_its_path(value: Any, found: list[Any]) -> None:
+def test_constraint_that_does_not_fit_the_schema_is_reported_with_its_path(value: Any, found: list[Any]) -> None:
     assert flaws(value) == found
 
 

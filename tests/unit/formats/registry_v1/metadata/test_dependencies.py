@@ -10,7 +10,7 @@ from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE, depend
 
 
 def found(entry: str) -> list[tuple[Path, str]]:
-    """What is said of one dependency; paths begin at its entry."""
+    """Findings about one dependency; paths begin at its entry."""
     document = yaml.load(f"dependencies:\n- {entry}\n".encode())
     (dependency,) = read_dependencies([("metadata/dependencies.yaml", document)])
     problems = list(dependency_problems(dependency))

@@ -27,7 +27,7 @@ def test_package_and_channels_are_read() -> None:
 
 
 @pytest.mark.parametrize("text", ["", "x: 1", "annotations:", "annotations: {~.package.v1: }"])
-def test_what_is_absent_or_null_is_empty(text: str) -> None:
+def test_absent_or_null_annotation_is_empty(text: str) -> None:
     metadata, defects = decoded(text)
     assert (metadata.package, defects) == ("", [])
 

@@ -36,7 +36,7 @@ def test_without_a_default_channel_there_is_no_annotation_of_it() -> None:
 @pytest.mark.parametrize(
     "text", ["true", "null", "1.5", "y", "0x1", "1e3", "~", "1_000", "2020-01-01", "12:30:00", "off"]
 )
-def test_what_looks_like_another_type_is_quoted(text: str) -> None:
+def test_label_that_looks_like_another_type_is_quoted(text: str) -> None:
     written = annotations_file(Labels(media_type="plain", package="p", channels=text))
     assert f'.channels.v1: "{text}"\n' in written.decode()
 

@@ -154,7 +154,7 @@ def test_an_empty_directory_is_no_bundle_either() -> None:
 
 
 @pytest.mark.parametrize("directory", [".git", "metadata"])
-def test_what_is_no_bundle_by_its_name_is_left_out(directory: str) -> None:
+def test_directory_without_the_name_of_a_bundle_is_left_out(directory: str) -> None:
     """Opm fails here, from its own second run on: it writes `metadata` itself."""
     files = {**BUNDLES, "p.yaml": TWO_CHANNELS, f"{directory}/file": "a: b"}
     assert inferred(files) == of_demo("alpha,stable", "stable")

@@ -49,7 +49,7 @@ def test_only_equal_permissions_have_equal_hashes(first: CsvPermission, second: 
 
 
 @given(PERMISSIONS)
-def test_what_is_unknown_or_empty_does_not_count(permission: CsvPermission) -> None:
+def test_unknown_and_empty_fields_do_not_change_the_hash(permission: CsvPermission) -> None:
     rules = permission.rules and [{**{key: [] for key in OPTIONAL}, **rule, "new": 1} for rule in permission.rules]
     more = CsvPermission(service_account=permission.service_account, rules=rules, path=())
     assert permission_hash(more) == permission_hash(permission)

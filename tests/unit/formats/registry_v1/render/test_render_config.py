@@ -1,4 +1,4 @@
-"""What users may configure, in the words of upstream's schema; each text was seen from upstream's own code."""
+"""The user's configuration, checked in the words of upstream's schema; each text was seen from upstream's own code."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""What is rendered from registry+v1 is bounded, too: namespaces and configuration multiply what a bundle has."""
+"""Renderings of registry+v1 are bounded, too: namespaces and configuration multiply the content of a bundle."""
 
 import pytest
 
@@ -45,5 +45,5 @@ def test_the_library_has_the_same_limits(sample: str) -> None:
         rukpak_py.render(str(SAMPLES / sample), limits=Limits(object_bytes=100))
 
 
-def test_it_is_never_rendered_in_the_operators_own_process() -> None:
+def test_registry_bundle_is_never_rendered_in_the_operators_own_process() -> None:
     assert not RegistryV1Format().stays_small(BUNDLE)

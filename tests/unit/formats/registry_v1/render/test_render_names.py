@@ -53,7 +53,7 @@ def test_empty_groups_leave_the_hash_and_empty_verbs_do_not() -> None:
     assert permission_hash(permission("a", [{"verbs": None}])) != plain
 
 
-def test_what_is_too_long_is_cut_in_the_middle() -> None:
+def test_name_that_is_too_long_is_cut_in_the_middle() -> None:
     assert join(LONG, "suffix") == "my.object.thing.has.a.really.really.really.really.really-suffix"
     assert len(join(LONG, "suffix")) == 63
 

@@ -1,4 +1,4 @@
-"""What holds for a rendering as a whole: order, shipped objects, merging, refusals, and that nothing else changes."""
+"""A rendering as a whole: order, shipped objects, merging, refusals, and that nothing else changes."""
 
 import json
 import os
@@ -71,12 +71,12 @@ def test_namespaced_kinds_go_where_the_operator_lives() -> None:
 
 @pytest.mark.parametrize("parity", [True, False])
 def test_an_object_without_metadata_stays_without(*, parity: bool) -> None:
-    """Nobody can apply it; upstream emits it as it is."""
+    """It cannot be applied; upstream emits it as it is."""
     nameless = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": None}
     assert only(rendered(bundle(others=[nameless]), "", parity=parity), "ConfigMap")["metadata"] is None
 
 
-def test_what_looks_like_a_template_is_text() -> None:
+def test_shipped_text_that_looks_like_a_template_is_not_rendered() -> None:
     text = "{{ .Values.x }} ${HOME} {% if %}"
     shipped = manifest("ConfigMap", "c", data={"a": text})
     assert only(rendered(bundle(others=[shipped])), "ConfigMap")["data"] == {"a": text}
@@ -97,7 +97,7 @@ def test_different_objects_of_one_name_are_refused() -> None:
     assert len(of_kind(rendered(bundle(others=others), "", parity=True), "ConfigMap")) == 2
 
 
-def test_what_is_shipped_and_generated_differently_is_refused() -> None:
+def test_object_that_is_shipped_and_generated_differently_is_refused() -> None:
     shipped = manifest("Role", "", api_version="rbac.authorization.k8s.io/v1", rules=[])
     role = only(rendered(bundle(), "operators"), "Role")["metadata"]["name"]
     shipped["metadata"]["name"] = role

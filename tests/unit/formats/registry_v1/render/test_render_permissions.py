@@ -31,7 +31,7 @@ def test_a_role_and_its_binding_in_each_target() -> None:
     assert found[1]["subjects"] == [{"kind": "ServiceAccount", "name": "sa", "namespace": "operators"}]
 
 
-def test_who_watches_everything_has_its_permissions_everywhere_and_may_read_namespaces() -> None:
+def test_operator_that_watches_everything_has_cluster_permissions_and_reads_namespaces() -> None:
     objects = rendered(tree(permissions=[permission("my-operator", [RULE])]), "")
     assert not of_kind(objects, "Role", "RoleBinding")
     assert only(objects, "ClusterRole")["rules"] == [RULE, READ_NAMESPACES]

@@ -76,7 +76,7 @@ def test_only_watched_namespaces_are_asked_about() -> None:
     assert "namespaceSelector" not in entry
 
 
-def test_required_fields_are_written_even_when_nobody_gave_them() -> None:
+def test_required_fields_are_written_even_when_they_were_not_given() -> None:
     parts = tree(webhook("v", sideEffects=None, admissionReviewVersions=None))
     (entry,) = only(rendered(parts), "ValidatingWebhookConfiguration")["webhooks"]
     assert entry["sideEffects"] is None
@@ -144,7 +144,9 @@ def test_services_stand_in_front_of_the_deployments_that_serve() -> None:
         ),
     ],
 )
-def test_what_each_provider_marks(provider: Certificates, injected: Json, served: Json | None) -> None:
+def test_objects_that_each_provider_marks_for_injection(
+    provider: Certificates, injected: Json, served: Json | None
+) -> None:
     objects = rendered(tree(webhook("v"), webhook("m", "Mutating")), certificates=provider)
     for configuration in of_kind(objects, "ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"):
         assert configuration["metadata"]["annotations"] == injected

@@ -24,7 +24,7 @@ def meaning(text: str) -> Fraction:
 
 
 def spelled(text: str) -> str:
-    """What Fraction reads: digits behind the point, or no point."""
+    """Spell a number as Fraction reads it: digits behind the point, or no point."""
     return text.replace(".", ".0") if "." in text and not any(c.isdigit() for c in text.partition(".")[2][:1]) else text
 
 

@@ -159,7 +159,7 @@ def test_a_list_of_ten_keeps_its_order() -> None:
     assert [defect.path for defect in defects_of([True] * 11, "[]string")] == [(index,) for index in range(11)]
 
 
-def test_what_is_wrong_counts_as_absent_and_the_rest_is_decoded() -> None:
+def test_value_of_a_wrong_type_counts_as_absent_and_the_rest_is_decoded() -> None:
     defects: list[TypeDefect] = []
     container = {"name": 5, "image": "i", "env": "x", "ports": ["p", {"containerPort": 1}], "resources": []}
     restored = restore(container, "Container", keep_unknown=False, defects=defects, unknown=[])

@@ -1,4 +1,4 @@
-"""What of a value stays, goes, is added or is rewritten when it went through Go's types."""
+"""Values after a way through Go's types: parts that stay, go, are added or are rewritten."""
 
 from typing import Any
 

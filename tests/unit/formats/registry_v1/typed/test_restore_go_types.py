@@ -46,7 +46,7 @@ def test_expressions_are_read() -> None:
     assert shapes.shape("map[string]UID") == Map(Scalar("string"))
 
 
-def test_what_others_decode_is_there() -> None:
+def test_types_that_other_modules_decode_are_in_the_table() -> None:
     names = {"ClusterServiceVersion", "CustomResourceDefinition", "Deployment", "DeploymentSpec", "PodSpec"}
     names |= {"Toleration", "ResourceRequirements", "EnvVar", "EnvFromSource", "Volume", "VolumeMount", "Affinity"}
     names |= {"PolicyRule", "RuleWithOperations", "ObjectMeta", "LabelSelector"}

@@ -54,7 +54,7 @@ def test_a_schema_comes_out_as_it_went_in(schema: Any) -> None:
         ({"items": {"properties": {"a": None}, "enum": [None]}}, {"items": {"properties": {"a": {}}, "enum": [None]}}),
     ],
 )
-def test_what_go_makes_of_odd_schemas(schema: Any, written: Any) -> None:
+def test_odd_schemas_are_restored_as_go_writes_them(schema: Any, written: Any) -> None:
     assert restored(schema) == written
 
 

@@ -72,7 +72,7 @@ def test_whatever_the_yaml_reader_lets_through_is_decoded(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["not", "items"])
-def test_what_is_too_deep_is_refused(name: str) -> None:
+def test_schema_nested_too_deeply_is_refused(name: str) -> None:
     with pytest.raises(ContentError, match="JSONSchemaProps"):
         restored(nested(5000, name), "JSONSchemaProps", keep_unknown=False)
 

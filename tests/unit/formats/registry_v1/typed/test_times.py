@@ -49,7 +49,7 @@ def test_a_time_is_written_in_utc_to_the_second(text: str, written: str | None) 
         "2021-02-20T00:00:00Zx",
     ],
 )
-def test_what_is_no_time_is_refused(text: str) -> None:
+def test_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
         canonical(text)
 
