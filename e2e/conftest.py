@@ -35,7 +35,7 @@ def kubectl() -> Kubectl:
 
 
 def _refuse_cluster_in_use(kubectl: Kubectl) -> None:
-    """The tests remove the CRDs, and with them what somebody has installed."""
+    """The tests remove the CRDs, and with them everything that was installed."""
     with contextlib.suppress(KubectlError):  # no such kind
         names = kubectl.run("get", "bundledeployments,bundles", "--output=name").split()
         if names:
@@ -61,7 +61,7 @@ def loaded_images(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) ->
 
 @pytest.fixture(scope="session")
 def environment(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
-    """What a user's shell has."""
+    """The environment of a user's shell."""
     programs = tmp_path_factory.mktemp("bin")
     for program in (kubectl.program, chart.helm()):
         (programs / program.name).symlink_to(program)
@@ -100,7 +100,7 @@ def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestR
 def remove_everything(kubectl: Kubectl, *, waits: bool = True) -> None:
     """For a cluster that is used again. Deployments go while the operator still runs.
 
-    `waits`: until the namespace is gone, for whoever needs its name again.
+    `waits`: until the namespace is gone, for callers that need its name again.
     """
     with contextlib.suppress(KubectlError):  # no such kind
         kubectl.run("delete", "bundleinstances", "--all", "--timeout=60s")

@@ -29,7 +29,7 @@ class Kubectl:
         return cls(program=binaries.path("kubectl"), kubeconfig=kubeconfig)
 
     def run(self, *arguments: str, stdin: str | None = None, seconds: float = SECONDS) -> str:
-        """What it prints."""
+        """Run kubectl and return its standard output."""
         done = subprocess.run(
             [str(self.program), f"--kubeconfig={self.kubeconfig}", *arguments],
             input=stdin,

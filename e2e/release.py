@@ -53,7 +53,7 @@ class Release:
         return ""
 
     def logs(self) -> str:
-        """Of all pods, also those on their way out; one may be gone before it is asked."""
+        """Logs of all pods, also those on their way out; one may be gone before it is asked."""
         found = self.kubectl.get("pods", "--namespace", NAMESPACE, "--selector=app=core")["items"]
         return "\n".join(self._logs_of(pod["metadata"]["name"]) for pod in found)
 

@@ -108,7 +108,7 @@ def install_crds(kubectl: Kubectl) -> None:
 
 
 def load_sample_images() -> None:
-    """From where they stay: somebody else's cluster has to be given them by hand."""
+    """Load the images from their archives; a foreign cluster has to be given them by hand."""
     folder = ROOT / "build"
     folder.mkdir(exist_ok=True)
     for archive in (sample_image.write(folder / "sample.tar"), webhook_image.write(folder / "gadgets.tar")):
@@ -187,7 +187,7 @@ def remove_all(kubectl: Kubectl, steps: Steps, brought: list[Sample]) -> None:
 
 @contextlib.contextmanager
 def explained(kubectl: Kubectl, log: Path) -> Iterator[None]:
-    """What does not get ready, a sample or the operator, is shown with its conditions and the operator's log."""
+    """Show conditions and the operator's log when a sample or the operator does not get ready."""
     try:
         yield
     except (KubectlError, TimeoutError):
@@ -232,7 +232,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, stays: bool) -> None:
         )
         log, brought = local_operator.log_in(folder), list[Sample]()
         if stays:
-            # It names a port of this machine where nobody listens any more.
+            # It names a port of this machine that is closed by now.
             stack.callback(kubectl.run, "delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
         with explained(kubectl, log):
             with steps.step("operator ready"):
@@ -261,7 +261,7 @@ def _interrupt(number: int, _frame: FrameType | None) -> None:
 
 
 def must_succeed() -> None:
-    """What comes now: a second Ctrl-C, or a pipe that nobody reads any more, must not leave half of it behind."""
+    """Shield the clean-up: a second Ctrl-C, or a pipe without a reader, must not leave half of it undone."""
     interrupts(signal.SIG_IGN)
     reader = select.poll()
     reader.register(sys.stdout, 0)
@@ -270,7 +270,7 @@ def must_succeed() -> None:
 
 
 def silence(*streams: TextIO) -> None:
-    """Nobody reads on; what is left to be done is not to fail for that."""
+    """Send the streams nowhere: their reader is gone, and the remaining work must not fail for that."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in streams:
         os.dup2(nowhere, stream.fileno())

@@ -40,7 +40,7 @@ def steps(page: str) -> list[Step]:
 
 
 def run(command: str, *, folder: Path, environment: Mapping[str, str]) -> str:
-    """What is seen on the terminal, whether the command succeeds or not."""
+    """The output that a terminal shows, whether the command succeeds or not."""
     shell = ["bash", "-c", command]
     done = subprocess.run(
         shell,

@@ -156,7 +156,7 @@ def _ours(kubectl: Kubectl, *kinds: str) -> set[str]:
 
 
 def run(command: str, folder: Path, environment: Mapping[str, str]) -> str:
-    """What the commands of a page print. What they leave in the background ends with them."""
+    """The output of a page's commands. Processes that they leave in the background end with them."""
     environment = {**environment, "PASSWORD": SECRET, "TOKEN": SECRET}
     shell = subprocess.Popen(
         ["bash", "-e", "-c", command],
@@ -181,7 +181,7 @@ def run(command: str, folder: Path, environment: Mapping[str, str]) -> str:
 
 
 def _manifest(block: str, name: str, servers: Servers) -> Document:
-    """What the page shows, of our servers."""
+    """The manifest that the page shows, with the addresses of our servers."""
     shown = yaml.safe_load(block)
     member = _member(_source(shown))
     shown = yaml.safe_load(servers.of(block, is_private=not {"auth", "pullSecret"}.isdisjoint(member)))
@@ -204,7 +204,7 @@ def _speaks_tls(source: Document) -> bool:
 
 
 def _member(source: Document | None) -> Document:
-    """Of a source that is asked over the network."""
+    """The member of a source that is fetched over the network; empty for other sources."""
     member: Document = source[source["type"]] if source and source["type"] in REMOTE else {}
     return member
 
@@ -218,7 +218,7 @@ def _wait(kubectl: Kubectl, name: str, block: str) -> None:
 
 
 def _source(shown: Document) -> Document | None:
-    """Of a manifest, or of a part of one."""
+    """The source in a manifest, or in a part of one."""
     if "spec" in shown:
         template: Document = shown["spec"].get("template", shown)
         return _source(template["spec"])

@@ -1,5 +1,5 @@
 # ruff: noqa: S101 - pytest asserts
-"""What the chart renders; needs helm and no cluster."""
+"""Renderings of the chart; needs helm and no cluster."""
 
 from __future__ import annotations
 
@@ -170,7 +170,7 @@ def test_the_readme_names_every_value() -> None:
     assert leaves - named == set()
 
 
-def test_what_unpack_pods_look_like_reaches_the_operator(helm: Path) -> None:
+def test_settings_of_unpack_pods_reach_the_operator(helm: Path) -> None:
     given = [
         *("unpack.images=pod", "unpack.pods=keep", "unpack.platform=linux/arm64", "imagePullSecrets[0].name=login"),
         *("unpack.nodeSelector.disk=ssd", "unpack.tolerations[0].operator=Exists"),

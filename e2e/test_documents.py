@@ -1,5 +1,5 @@
 # ruff: noqa: S101 - pytest asserts
-"""What the documents promise to have; needs no cluster."""
+"""Files and words that the documents promise; needs no cluster."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ def servers(kubectl: Kubectl, tmp_path_factory: pytest.TempPathFactory) -> Itera
 
 @pytest.fixture(scope="module")
 def _team(kubectl: Kubectl) -> Iterator[None]:
-    """What the pages create is removed."""
+    """Remove the objects that the pages create."""
     yield
     made = ("namespace/team", "clusterrolebinding/team-uploads", "clusterrole/shop-uploader")
     kubectl.run("delete", *made, "--ignore-not-found", "--timeout=60s")
@@ -135,7 +135,7 @@ def _team(kubectl: Kubectl) -> Iterator[None]:
 
 @pytest.mark.usefixtures("_team")
 @pytest.mark.parametrize("page", source_pages.PAGES, ids=lambda page: page.stem)
-def test_what_a_page_shows_of_a_source_is_unpacked(
+def test_sources_of_a_page_are_unpacked(
     page: Path, kubectl: Kubectl, servers: source_pages.Servers, environment: Mapping[str, str]
 ) -> None:
     assert source_pages.follow(page.read_text(encoding="utf-8"), kubectl, servers, environment)
@@ -176,7 +176,7 @@ def test_an_image_that_only_the_node_has_is_unpacked_by_a_pod(kubectl: Kubectl) 
 
 
 def test_tools_made_for_the_original_find_what_they_look_for(release: Release, kubectl: Kubectl) -> None:
-    """By the names of pod label, container, directory, Service, port and Secret."""
+    """Pod label, container, directory, Service, port and Secret have the names of the original."""
     bundle, system = active_bundle(kubectl, "hello"), ("--namespace", chart.NAMESPACE)
     pods = kubectl.get("pods", *system, "--selector=app=core")["items"]
     assert release.leader() in {pod["metadata"]["name"] for pod in pods}
@@ -310,7 +310,7 @@ def test_uninstall_leaves_what_the_documents_name(release: Release, kubectl: Kub
     eventually(lambda: not release.pods(), what="pods gone")
 
 
-def test_what_it_left_is_taken_up_again(release: Release, kubectl: Kubectl) -> None:
+def test_installation_left_by_an_uninstall_is_taken_up_again(release: Release, kubectl: Kubectl) -> None:
     """Ready means that the API server trusts the webhook, with the certificates of the former installation too."""
     release.install("replicaCount=2")
     apply_sample(kubectl, "hello")
@@ -319,7 +319,7 @@ def test_what_it_left_is_taken_up_again(release: Release, kubectl: Kubectl) -> N
 
 
 def left_with_our_labels(kubectl: Kubectl) -> set[str]:
-    """Of every kind that there is."""
+    """Objects of every kind that still have our labels."""
     kinds = kubectl.run("api-resources", "--verbs=list,delete", "--output=name").split()
     found = kubectl.get(",".join(kinds), "--all-namespaces", "--selector=app.kubernetes.io/part-of=rukpak")
     events = {"Event"}  # they expire by themselves

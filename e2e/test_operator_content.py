@@ -71,7 +71,7 @@ def test_a_directory_is_uploaded_and_installed(
 
 @pytest.fixture
 def team(kubectl: Kubectl) -> Iterator[None]:
-    """What the page creates is removed."""
+    """Remove the objects that the page creates."""
     yield
     kubectl.run("delete", "namespace/team", "clusterrolebinding/team-reads", "--ignore-not-found", "--wait=false")
 

@@ -20,7 +20,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
-    "e2e/",
     "rukpak_py/api/admission.py",
     "rukpak_py/api/source.py",
     "rukpak_py/apply/",

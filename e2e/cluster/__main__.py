@@ -19,7 +19,7 @@ DEFAULT_STATE = Path(__file__).parents[2] / ".cluster"
 
 def main() -> int:
     arguments = _parser().parse_args()
-    action = signal.SIG_IGN if arguments.command == "down" else _interrupt  # half of a `down` helps nobody
+    action = signal.SIG_IGN if arguments.command == "down" else _interrupt  # half of a `down` is of no use
     for number in (signal.SIGINT, signal.SIGTERM):  # a shell starts background jobs with SIGINT ignored
         signal.signal(number, action)
     if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup has said so

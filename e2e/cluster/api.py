@@ -17,7 +17,7 @@ class Api:
         self._context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
 
     def ask(self, path: str, *, method: str = "GET", body: object = None) -> tuple[int, bytes]:
-        """Give status and body; status 0 when nobody answers."""
+        """Return status and body; status 0 without an answer."""
         connection = http.client.HTTPSConnection(
             self._address, self._port, timeout=TIMEOUT_SECONDS, context=self._context
         )

@@ -1,4 +1,4 @@
-"""Who is who in a built cluster: certificates, kubeconfigs and keys, written before anything starts."""
+"""Identities in a built cluster: certificates, kubeconfigs and keys, written before anything starts."""
 
 import json
 from collections.abc import Sequence
@@ -79,7 +79,7 @@ def _issue_for_apiserver(authority: Authority, pki: Path, network: Network) -> N
 
 
 def _webhook_users(pki: Path) -> dict[str, Any]:
-    """What the API server shows to every webhook."""
+    """Kubeconfig with the certificate that the API server shows to every webhook."""
     user = {"client-certificate": str(pki / "webhook-client.crt"), "client-key": str(pki / "webhook-client.key")}
     return {"apiVersion": "v1", "kind": "Config", "users": [{"name": "*", "user": user}]}
 

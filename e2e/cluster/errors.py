@@ -1,4 +1,4 @@
-"""What can go wrong while a cluster is brought up.
+"""Errors while a cluster is brought up.
 
 ClusterError           says what happened and what to do next
  └── ComponentError    a component ended or never became ready; carries the tail of its log

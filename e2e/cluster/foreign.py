@@ -1,4 +1,4 @@
-"""A cluster that somebody else brought up: the one of KUBECONFIG, only when RUKPAK_USE_KUBECONFIG=1."""
+"""A cluster that was up before: the one of KUBECONFIG, only when RUKPAK_USE_KUBECONFIG=1."""
 
 import os
 import subprocess
@@ -32,7 +32,7 @@ def adopt(state: StateDir) -> None:
 
 
 def has_images() -> bool:
-    """Whether its nodes have the images already, or pull them: nobody but its owner can tell."""
+    """Whether its nodes have the images already, or pull them: only its owner can tell."""
     return os.environ.get(IMAGES_LOADED) == "1"
 
 

@@ -68,7 +68,7 @@ def load_image(path: Path, archive: Path) -> list[str]:
 
 
 def is_foreign(path: Path) -> bool:
-    """Somebody else brought it up, and takes it down."""
+    """Whether the cluster was brought up by other means, which also take it down."""
     return StateDir(path).read().get("provider") == "kubeconfig"
 
 
@@ -211,12 +211,12 @@ def _create_built(state: StateDir, *, node: bool) -> None:
 
 
 def _remove_abandoned_node(state: StateDir) -> None:
-    """Remove the node of another state directory whose programs have all ended: nobody else will."""
+    """Remove the node of another state directory whose programs have all ended: no other command will."""
     holder = claim.current_holder()
     if holder is None or holder == state.path or strays(holder):
         return
     abandoned = StateDir(holder)
-    abandoned.refuse_strangers()  # the folder may be somebody's by now
+    abandoned.refuse_strangers()  # the folder may have another use by now
     with abandoned.locked():  # an `up` that has not started a program yet holds it
         if claim.holds(holder) and not strays(holder):
             with step(f"removing the node of the cluster in {holder}, whose programs have ended"):

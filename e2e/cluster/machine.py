@@ -1,4 +1,4 @@
-"""What this machine is, and what it lets us do."""
+"""This machine: user, environment and network namespace."""
 
 import os
 import platform

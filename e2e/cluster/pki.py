@@ -41,7 +41,7 @@ class KeyPair:
 
 @dataclass(frozen=True, kw_only=True)
 class Subject:
-    """Who a certificate is for. A client is a user (`name`) in groups (`organisations`)."""
+    """The subject of a certificate. A client is a user (`name`) in groups (`organisations`)."""
 
     name: str
     organisations: Sequence[str] = ()

@@ -2,7 +2,7 @@
 
 Ports come from below the range that the kernel hands to outgoing connections. Inside it, a client that
 knocks at a stopped API server can be given that very port as its own and take it (or connect to itself).
-A port that was given away is nobody else's for a minute, in which its owner begins to listen: several workers start
+A port that was given away is reserved for a minute, in which its owner begins to listen: several workers start
 hundreds of operators in one run of the suite.
 """
 
@@ -50,7 +50,7 @@ def _can_bind(address: str, port: int) -> bool:
 
 @contextmanager
 def _given_away() -> Iterator[dict[str, float]]:
-    """When each port was given to somebody of this user; what is added is kept."""
+    """Times at which ports were given to processes of this user; additions are kept."""
     record = binaries.cache() / "ports.json"
     with locked(record.with_suffix(".lock")):
         now = time.time()

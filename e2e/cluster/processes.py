@@ -2,7 +2,7 @@
 
 Each is recorded the moment it starts: `up` may be killed at any point, and a later `down` still finds it.
 A recorded process counts as ours only while its pid, its start time and the machine's boot agree, so a
-pid that was given to somebody else is never touched. Components run in sessions of their own: Ctrl-C in
+pid that another process has by now is never touched. Components run in sessions of their own: Ctrl-C in
 the terminal reaches `up`, which then takes them down in order.
 """
 
@@ -43,7 +43,7 @@ class Process:
     def is_alive(self) -> bool:
         with contextlib.suppress(ChildProcessError):
             os.waitpid(self.pid, os.WNOHANG)  # a dead child of ours stays a zombie until asked for
-        # A process that ended before it was recorded has no start time: "" is nobody's.
+        # A process that ended before it was recorded has no start time: "" matches none.
         return self.started != "" and self.boot == boot_id() and self.started == start_time(self.pid)
 
 

@@ -7,7 +7,7 @@ from e2e.cluster.errors import ClusterError
 
 
 def output(command: Sequence[str], *, seconds: float | None = None) -> str:
-    """What it prints; when it fails, the error has what it said about that."""
+    """Standard output of a command; when it fails, the error has its standard error."""
     try:
         done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds, errors="replace")
     except FileNotFoundError as error:

@@ -45,7 +45,7 @@ class Record:
 
 def record_settings(cluster: Path) -> None:
     """Remember the settings as they are, on behalf of a cluster that may change them."""
-    if not is_root_on_linux():  # whoever cannot write a record cannot restore anything either
+    if not is_root_on_linux():  # without root no record can be written, and no setting be restored
         return
     with locked(_record().with_suffix(".lock")):
         record = _read() or Record(values=_settings(), clusters=())
@@ -73,7 +73,7 @@ def change_settings(values: Mapping[str, str]) -> None:
 
 
 def _others(record: Record, cluster: Path) -> tuple[str, ...]:
-    """The clusters beside this one, without those whose state somebody has removed."""
+    """The clusters beside this one, without those whose state was removed."""
     return tuple(name for name in record.clusters if name != str(cluster) and Path(name).exists())
 
 

@@ -31,7 +31,7 @@ class StateDir:
         return self._record.exists()
 
     def refuse_strangers(self) -> None:
-        """Leave a directory alone that holds anything but a cluster: it is somebody's."""
+        """Leave a directory alone that holds anything but a cluster: it is in other use."""
         if self.path.is_dir() and not self.exists:
             strangers = sorted(entry.name for entry in self.path.iterdir() if entry.name not in ENTRIES)
             if strangers:

@@ -1,4 +1,4 @@
-"""Servers that end with whoever started them, however that ended."""
+"""Servers that end with the process that started them, however that ended."""
 
 from __future__ import annotations
 

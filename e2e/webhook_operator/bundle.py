@@ -68,7 +68,7 @@ class GadgetBundle:
         return f"{self.package}-controller"
 
     def files(self) -> dict[str, bytes]:
-        """By path in the bundle."""
+        """Files by their path in the bundle."""
         annotations = {
             f"{PREFIX}.mediatype.v1": "registry+v1",
             f"{PREFIX}.manifests.v1": "manifests/",

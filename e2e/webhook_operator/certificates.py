@@ -46,7 +46,7 @@ class Certificates:
         self.kubectl.run("delete", "secret", self.secret_name, f"--namespace={self.namespace}")
 
     def injected(self) -> set[bytes]:
-        """What stands in the callers."""
+        """CA bundles in the callers."""
         group = self.bundle.group
         validating = self.kubectl.get("validatingwebhookconfiguration", f"validate.{PLURAL}.{group}")
         mutating = self.kubectl.get("mutatingwebhookconfiguration", f"mutate.{PLURAL}.{group}")
@@ -54,7 +54,7 @@ class Certificates:
         return {base64.b64decode(hook["clientConfig"].get("caBundle", "")) for hook in hooks}
 
     def served(self) -> bytes:
-        """By the pod. The kubelet is made to look at its Secrets now: by itself it does once a minute."""
+        """Certificate that the pod serves. The kubelet is made to look at its Secrets now, not within a minute."""
         inside = f"--namespace={self.namespace}"
         looks = self.kubectl.get("pods", inside)["metadata"]["resourceVersion"]
         self.kubectl.run("annotate", "pods", "--all", inside, f"example.com/looked-at={looks}", "--overwrite")

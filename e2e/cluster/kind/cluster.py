@@ -186,7 +186,7 @@ def _is_ready(node: dict[str, Any]) -> bool:
 
 
 def _journal(state: StateDir, cluster: KindCluster) -> str:
-    """What the node says: the cause of what kind only sees fail. All of it goes to the logs."""
+    """The node's journal, which has the cause of a failure that kind only reports. All of it goes to the logs."""
     node = f"{_name(state)}-control-plane"
     shown = cluster.engine.run("exec", node, "journalctl", "--no-pager", "--unit=kubelet", "--unit=containerd")
     text = shown.stdout or cluster.engine.run("logs", node).stdout

@@ -38,11 +38,11 @@ PROGRAMS = {
 START_SECONDS = 60.0
 LONGEST_SOCKET = 107  # the kernel's limit
 PREFIX = 30  # of the network between the two links: two addresses
-# Its containerd makes the folders, and it its identity, which nobody asks for; what lies in another comes before that.
+# Its containerd makes the folders, and it its identity, which has no use here; each comes before the folder around it.
 LEFT_BEHIND = tuple(
     map(Path, ("/etc/docker/key.json", "/opt/containerd/bin", "/opt/containerd/lib", "/opt/containerd"))
 )
-# A place of its own for sockets and locks; and somebody who stays, to reap what loses its parent.
+# A place of its own for sockets and locks; and a shell that stays, to reap processes that lose their parent.
 INSIDE = 'mount -t tmpfs tmpfs /run || exit 1; "$@" & wait $!'
 SYS_RESOURCE = 24  # the number of CAP_SYS_RESOURCE
 RUNTIME_WRAPPER = Path(__file__).with_name("runtime_wrapper.py")
@@ -133,7 +133,7 @@ class Daemon:
 
 
 def lacking_capability() -> str:
-    """What to say of a machine whose root may not do what a node of kind does; empty: it may."""
+    """Text about a machine whose root may not do what a node of kind does; empty: it may."""
     if _bounding_set() >> SYS_RESOURCE & 1:
         return ""
     return "\nroot lacks CAP_SYS_RESOURCE here, which docker and podman want to give to the node"

@@ -58,7 +58,7 @@ def store_images(root: Path, *, version: str) -> None:
 
 
 def _names(version: str) -> dict[str, str]:
-    """What kubeadm calls each image of this version, by the last part of its name."""
+    """Kubeadm's name of each image of this version, by the last part of that name."""
     command = [str(binaries.location("kubeadm")), "config", "images", "list", f"--kubernetes-version={version}"]
     return {name.rpartition("/")[2].partition(":")[0]: name for name in output(command).split()}
 

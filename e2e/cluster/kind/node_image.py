@@ -1,7 +1,7 @@
 """The image of kind's node: the one that kind-config.yaml names, else ours.
 
 Ours is kept as an archive in the cache, under a key of everything that decides what comes out: the programs, kind's own
-files, this folder's sources. Archives that nobody used for a week go.
+files, this folder's sources. Archives that were not used for a week go.
 """
 
 import contextlib
@@ -74,7 +74,7 @@ def pulled(engine: ContainerEngine, *, seconds: float) -> str:
 
 @contextlib.contextmanager
 def ours() -> Iterator[OurImage]:
-    """Our own, built when it is not in the cache. Inside the block nobody removes it."""
+    """Our own image, built when it is not in the cache. Inside the block no other process removes it."""
     if not is_root_on_linux():
         raise UnusableError("building a node image needs root on Linux")
     binaries.ensure(node_root.PROGRAMS)

@@ -114,7 +114,7 @@ def _set_up_runtime(root: Path) -> None:
 
 
 def _write_network(root: Path) -> None:
-    """What kindnetd would write on the first node of a cluster."""
+    """Write the network configuration that kindnetd would write on the first node of a cluster."""
     addresses = {
         "type": "host-local",
         "dataDir": "/run/cni-ipam-state",
@@ -132,7 +132,7 @@ def _write_network(root: Path) -> None:
 
 
 def _write_manifests(root: Path) -> None:
-    """What kind applies to a new cluster."""
+    """Write the manifests that kind applies to a new cluster."""
     note = "pods get their network from /etc/cni/net.d/10-kindnet.conflist of the node image"
     network = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"note": note}}
     network["metadata"] = {"name": "kind-cni", "namespace": "kube-system"}

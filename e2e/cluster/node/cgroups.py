@@ -1,4 +1,4 @@
-"""The cgroups of containers that nobody removed."""
+"""The cgroups of containers that were left behind."""
 
 import contextlib
 import os

@@ -1,4 +1,4 @@
-"""What a node changes on the machine: a bridge, a few kernel settings, iptables rules. All of it goes back."""
+"""Changes of a node on the machine: a bridge, a few kernel settings, iptables rules. All of them are undone."""
 
 import contextlib
 import ipaddress
@@ -22,7 +22,7 @@ FIRST_RANGE, LAST_RANGE = 201, 250
 
 @contextlib.contextmanager
 def free_network() -> Iterator[Network]:
-    """A network that nobody else takes before the block has put it on a link."""
+    """A network that no other process takes before the block has put it on a link."""
     lock = machine.RUN / f"rukpak-network-{machine.network_namespace()}.lock"
     with locked(lock):
         yield choose_network(occupied_networks())

@@ -1,4 +1,4 @@
-"""What a node is called and where its parts lie: all of it follows from the state directory."""
+"""The names of a node and the places of its parts: all of them follow from the state directory."""
 
 import hashlib
 from pathlib import Path

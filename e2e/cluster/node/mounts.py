@@ -1,4 +1,4 @@
-"""What is mounted where."""
+"""The mounts of the machine."""
 
 import re
 from collections.abc import Iterator
