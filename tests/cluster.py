@@ -44,7 +44,7 @@ def kubeconfig(run_directory: Path) -> Path:
     return Path(named) if named else _kept(run_directory)
 
 
-def is_somebody_elses(kubeconfig: Path) -> bool:
+def is_foreign_cluster(kubeconfig: Path) -> bool:
     """Not made by `e2e.cluster`, which takes a cluster down with all that tests have left in it."""
     state = StateDir(kubeconfig.parent)
     return not state.exists or state.read().get("provider") == "kubeconfig"

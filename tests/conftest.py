@@ -1,4 +1,4 @@
-"""What every test may use. One run of the suite has one folder, shared by its workers: see `run_directory`."""
+"""Fixtures of all tests. One run of the suite has one folder, shared by its workers: see `run_directory`."""
 
 import asyncio
 import gc

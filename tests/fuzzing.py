@@ -19,7 +19,7 @@ T = TypeVar("T")
 
 
 class Choices:
-    """What bytes choose: a strategy for them is quick, and what fails shrinks to few of them."""
+    """Choices made by bytes: a strategy for bytes is quick, and a failing example shrinks to few of them."""
 
     def __init__(self, data: bytes) -> None:
         self._data = iter(data)

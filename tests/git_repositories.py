@@ -76,7 +76,7 @@ class Repository:
         return self.git("rev-list", "main").split()
 
     def hostile_commit(self, entries: str, *, branch: str = "main") -> str:
-        """Of a tree as `git mktree` reads it, which checks nothing."""
+        """Commit a tree as `git mktree` reads it, which checks nothing."""
         tree = self.git("mktree", "--missing", stdin=entries.encode())
         commit = self.git("commit-tree", "-m", "hostile", tree)
         self.git("update-ref", f"refs/heads/{branch}", commit)

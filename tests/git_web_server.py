@@ -118,7 +118,7 @@ async def git_web_server(root: Path, *, scheme: str = "https", host: str = HOST)
 
 
 def file_of(content: bytes) -> IO[bytes]:
-    file = tempfile.TemporaryFile()  # noqa: SIM115 - whoever asked closes it
+    file = tempfile.TemporaryFile()  # noqa: SIM115 - the caller closes it
     file.write(content)
     file.seek(0)
     return file

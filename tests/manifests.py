@@ -75,7 +75,7 @@ def crd(
     schema: Document = ANYTHING,
     names: Document | None = None,
 ) -> Document:
-    """Of one kind with these versions (without any: v1); the first is stored, and the schema is the same in all."""
+    """CRD of one kind with these versions (without any: v1); the first is stored, all have the same schema."""
     plural = f"{kind.lower()}s"
     stored, *others = versions or ("v1",)
     version = {"served": True, "schema": {"openAPIV3Schema": schema}}
@@ -104,7 +104,7 @@ def thing(group: str, name: str, namespace: str = "", *, version: str = "v1", **
 
 
 def source(*config_maps: str, path: str = "manifests") -> Document:
-    """What our kinds have as their source: the content of these ConfigMaps."""
+    """Source for our kinds: the content of these ConfigMaps."""
     maps = [{"path": path, "configMap": {"name": name}} for name in config_maps]
     return {"type": "configMaps", "configMaps": maps}
 

@@ -118,7 +118,7 @@ def _value_of(expression: ast.expr, module: ModuleType) -> Any:
 
 
 def _names(tree: ast.Module) -> dict[int, frozenset[str]]:
-    """What each expression is assigned to: `_X = re.compile(…)`."""
+    """Names to which each expression is assigned: `_X = re.compile(…)`."""
     names: dict[int, frozenset[str]] = {}
     for node in ast.walk(tree):
         match node:
@@ -135,7 +135,7 @@ def _names(tree: ast.Module) -> dict[int, frozenset[str]]:
 
 @cache
 def _usage() -> Mapping[tuple[str, str], frozenset[str]]:
-    """By module and name of a constant: the methods that are called on it there. Handed on as a value: all of them.
+    """The methods that are called on each constant, by module and name. A constant passed as a value counts with all.
 
     A name without an underscore may be used by other modules, and is looked for in all of them.
     """

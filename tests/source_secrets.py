@@ -31,7 +31,7 @@ class Secrets:
 
 @dataclass
 class Warnings:
-    """What was warned of: the Bundle's uid and the message."""
+    """Warnings so far: the Bundle's uid and the message."""
 
     seen: list[tuple[str, str]] = field(default_factory=list)
 

@@ -1,4 +1,4 @@
-"""Waiting for what nobody announces to a test: the state of a server, or of another process, thread or task.
+"""Waiting for states that are not announced to a test: of a server, or of another process, thread or task.
 
 A test waits for what it sees, never for a time. Every wait has a deadline, and ends at it with a TimeoutError.
 `e2e.waiting` is for those that have no event loop.

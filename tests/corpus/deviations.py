@@ -42,7 +42,7 @@ class Case:
 
     @property
     def spec(self) -> Json:
-        """Of the CSV as it is written."""
+        """Spec of the CSV as it is written."""
         return self.bundle.csv.document.manifest.get("spec") or {}
 
     def rendered(self) -> list[Json] | str:

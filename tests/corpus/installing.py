@@ -31,7 +31,7 @@ TOUCH_SECONDS = 3.0  # doubled each time: a touch makes the API server begin ane
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What became of a bundle; `message` is empty when it was installed."""
+    """Result of one bundle; `message` is empty when it was installed."""
 
     bundle: str
     seconds: float
@@ -70,7 +70,7 @@ class Installer:
         await self._client.delete(NAMESPACES, "", WATCHED)
 
     async def bring_missing_kinds(self, bundles: Sequence[RealBundle]) -> list[Document]:
-        """Empty CRDs for what these bundles need and nobody serves."""
+        """Create empty CRDs for kinds that these bundles need and the cluster does not serve."""
         crds = empty_definitions(bundles)
         await install(self._client, crds)
         return crds
@@ -102,7 +102,7 @@ class Installer:
         return [found[bundle.deployment] for bundle in bundles]
 
     async def uninstall(self, bundles: Sequence[RealBundle]) -> dict[str, str]:
-        """What holds the deployments that do not go, by bundle; those are then let go without their order."""
+        """Reasons of the deployments that stay, by bundle; those are then deleted without their order."""
         names = {bundle.deployment: bundle.name for bundle in bundles}
         for name in names:
             await self._client.delete(BUNDLE_DEPLOYMENTS, "", name)

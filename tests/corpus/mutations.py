@@ -84,7 +84,7 @@ _DEPTHS = (2, 30, 200, 480, 520, 3000)
 
 
 def mutate(files: Files, seed: int) -> list[str]:
-    """What was done, in order."""
+    """Mutate the files; returns the mutations in order."""
     random = Random(seed)  # noqa: S311 - not a secret
     mutations = random.choices(
         MUTATIONS, _WEIGHTS, k=min(random.randint(1, MOST_MUTATIONS), random.randint(1, MOST_MUTATIONS))

@@ -57,7 +57,7 @@ class RealBundle:
 
     @cached_property
     def names(self) -> frozenset[tuple[str, str]]:
-        """What its CRDs are called, short names included: within a group, the first one has a name."""
+        """Names of its CRDs, short names included: within a group, the first CRD with a name has it."""
         crds = (one["spec"] for one in self.manifests if one["kind"] == "CustomResourceDefinition")
         return frozenset(
             (spec["group"], name)
@@ -67,7 +67,7 @@ class RealBundle:
 
     @cached_property
     def needed(self) -> dict[GroupVersionKind, bool]:
-        """The kinds that somebody else has to bring, and whether they are namespaced."""
+        """The kinds that the bundle needs and does not bring, and whether they are namespaced."""
         required = dict.fromkeys(self.required, True)
         rendered = {_kind(one): "namespace" in one["metadata"] for one in self.manifests}
         return {
@@ -112,7 +112,7 @@ def real_bundles(folder: Path = BUNDLES) -> Iterator[RealBundle]:
 
 
 def answer_with_archive(asked: Asked) -> Answer:
-    """What a web server says: the archive of a bundle, by its name."""
+    """Answer of a web server: the archive of a bundle, by its name."""
     folder = BUNDLES / Path(asked.path).stem
     if asked.path != f"/{folder.name}.tgz" or not folder.is_dir():
         return Answer(404)
@@ -136,7 +136,7 @@ def can_meet(one: RealBundle, other: RealBundle) -> bool:
 
 
 def batches(bundles: Iterable[RealBundle], size: int) -> list[list[RealBundle]]:
-    """Of bundles that can meet; those whose webhooks would be in the way of others come alone, at the end."""
+    """Batches of bundles that can meet; those whose webhooks would be in the way of others come alone, at the end."""
     together: list[list[RealBundle]] = []
     alone: list[list[RealBundle]] = []
     for bundle in bundles:

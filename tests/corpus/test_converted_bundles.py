@@ -1,4 +1,4 @@
-"""What the original converted is converted, and what it refused is refused in its words; real bundles only.
+"""Bundles that the original converted are converted; those it refused are refused in its words; real bundles only.
 
 The synthetic ones differ where it accepted what cannot be installed, or refused what no cluster does.
 """

@@ -1,4 +1,4 @@
-"""What `validate` says by default about each bundle of the corpus: an error, if and only if it cannot be installed.
+"""Findings of `validate` by default for each bundle of the corpus: an error, if and only if it cannot be installed.
 
 Whether a bundle renders is tried here. An API server refuses some objects of those that do; this was tried with a dry
 run of `bench/corpus_dry_run.py`, and the rules that tell of it are listed.
@@ -36,7 +36,7 @@ ERRORS_OF_RENDERED = {
 
 
 @pytest.mark.parametrize("path", sorted(BUNDLES.glob("*")), ids=lambda path: path.name)
-def test_what_cannot_be_installed_has_an_error_and_nothing_else_has(path: Path) -> None:
+def test_bundle_has_an_error_exactly_when_it_cannot_be_installed(path: Path) -> None:
     opened = open_bundle(path, format="registry+v1")
     errors = {finding.rule for finding in validate(opened.tree, format_name="registry+v1") if finding.is_error}
     try:
@@ -48,7 +48,7 @@ def test_what_cannot_be_installed_has_an_error_and_nothing_else_has(path: Path) 
 
 
 def watched(bundle: RegistryBundle) -> tuple[str, ...] | None:
-    """What an operator must be told that watches neither all namespaces nor its own."""
+    """The namespace for an operator that watches neither all namespaces nor its own."""
     modes = set(bundle.csv.supported_modes)
     if not modes or modes & {InstallMode.ALL, InstallMode.OWN}:
         return None

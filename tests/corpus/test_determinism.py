@@ -47,7 +47,7 @@ for path in sys.argv[1:]:
 
 
 def printed(python: str, *, seed: str) -> bytes:
-    """What all bundles give, as JSON, as YAML and as findings."""
+    """Output for all bundles, as JSON, as YAML and as findings."""
     return subprocess.run(
         [python, "-c", SCRIPT, *map(str, BUNDLES)],
         cwd=ROOT,

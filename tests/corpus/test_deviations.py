@@ -106,7 +106,7 @@ def difference_without_cause(refusal: str, ours: list[Json], case: Case, seen: s
 
 
 def difference_of_refusals(theirs: str, ours: str, case: Case, seen: set[str]) -> Iterator[str]:
-    """What the reference says we say too, unless we refuse earlier; what cannot be read is compared elsewhere."""
+    """Texts of the reference that ours lacks, unless we refuse earlier; unreadable bundles are compared elsewhere."""
     earlier = [sign.__name__ for sign, word in REFUSALS.items() if sign(case) and word in ours]
     seen.update(earlier)
     for line in theirs.splitlines():

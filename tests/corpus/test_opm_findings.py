@@ -1,4 +1,4 @@
-"""What `opm alpha bundle validate` says about each bundle of the corpus, and what we say.
+"""Findings of `opm alpha bundle validate` for each bundle of the corpus, beside ours.
 
 With the profile `opm` we accept what it accepts and refuse what it refuses; and each of its texts has a counterpart
 among our findings.
@@ -170,7 +170,7 @@ def test_we_refuse_what_upstream_refuses(name: str) -> None:
 
 @pytest.mark.parametrize("name", names())
 def test_the_hub_refuses_the_same(name: str) -> None:
-    """Of a CSV that is not there or cannot be decoded upstream judged what it had so far: that is not compared."""
+    """Upstream judges the part it has of a CSV that is absent or cannot be decoded: that is not compared."""
     found, said = findings(name), golden(name)
     is_broken = any(finding.rule in UNREADABLE and finding.file.startswith("manifests") for finding in found)
     is_decoded = said["media_type"] == "registry+v1" and not is_broken

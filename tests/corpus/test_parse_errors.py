@@ -23,7 +23,7 @@ def first_render(golden: Path) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("golden", GOLDENS, ids=lambda golden: golden.name.removesuffix(".suc.json.gz"))
-def test_what_the_reference_cannot_parse_is_refused(golden: Path) -> None:
+def test_bundle_that_the_reference_cannot_parse_is_refused(golden: Path) -> None:
     name = golden.name.removesuffix(".suc.json.gz")
     expected = first_render(golden)
     reading = read(open_tree(CORPUS / "bundles" / name), parity=True)

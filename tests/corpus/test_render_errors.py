@@ -19,7 +19,7 @@ LATER = ("invalid option(s): ", "custom resource definition '")
 
 
 def texts() -> dict[str, str]:
-    """What the checks say about each bundle that can be read; empty where they find nothing."""
+    """Errors of the checks for each bundle that can be read; empty where they find nothing."""
     found = {}
     for path in sorted((CORPUS / "goldens").glob("*.suc.json.gz")):
         with gzip.open(path) as file:

@@ -71,7 +71,7 @@ class Cluster:
         return [] if self._is_shared else await self._documents("")
 
     async def _documents(self, namespace: str) -> list[Document]:
-        """Of all kinds that have a namespace, or of all that have none."""
+        """Objects of all kinds that have a namespace, or of all that have none."""
         await self._discovery.refresh()
         served = self._discovery.served.preferred.values()
         wanted: Callable[[Resource], bool] = lambda one: one.namespaced is bool(namespace)  # noqa: E731 - for two uses

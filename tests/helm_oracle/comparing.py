@@ -49,7 +49,7 @@ class Difference:
 
 
 class KeyState(StrEnum):
-    """What a step did to a key of a Secret."""
+    """Change of a Secret's key by a step."""
 
     NEW = "new"
     KEPT = "kept"
@@ -77,7 +77,7 @@ def differences(helm: Snapshot, operator: Snapshot) -> Iterator[Difference]:
 
 
 def unasked(before: Snapshot, after: Snapshot) -> Iterator[Difference]:
-    """What the operator has changed between two steps. `helm` of each is what was there before."""
+    """Changes of the operator between two steps. `helm` of each is the former value."""
     for one in differences(before, after):
         yield replace(one, kind=Differs.UNASKED)
 
@@ -109,7 +109,7 @@ def random_path(key: ObjectKey, path: Path) -> RandomPath:
 
 
 def random_paths(first: Snapshot, second: Snapshot) -> set[RandomPath]:
-    """What two renderings of the same chart with the same values do not have in common."""
+    """Paths at which two renderings of the same chart with the same values differ."""
     return {
         random_path(key, path)
         for key in first.keys() & second.keys()
@@ -125,7 +125,7 @@ def history_of(key: ObjectKey, path: Path, snapshots: Sequence[Snapshot]) -> tup
 
 
 def secret_keys(snapshots: Sequence[Snapshot]) -> dict[SecretKey, KeyState]:
-    """What the last step did to each key of each Secret."""
+    """Change of each key of each Secret by the last step."""
     now = _secret_values(snapshots[-1])
     before = _secret_values(snapshots[-2]) if len(snapshots) > 1 else {}
     return {key: _state(before.get(key), now.get(key)) for key in sorted({*now, *before})}

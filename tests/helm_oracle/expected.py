@@ -1,6 +1,6 @@
-"""What may differ between helm and the operator, and why. The suite prints it; anything else fails it.
+"""Expected differences between helm and the operator, with reasons. The suite prints them; any other fails it.
 
-What differs in each object (marks, field managers) is left out of the comparison: see `snapshot`.
+Differences in each object (marks, field managers) are left out of the comparison: see `snapshot`.
 """
 
 from dataclasses import dataclass

@@ -72,7 +72,7 @@ class HelmSide:
         return DONE if code == 0 else Answer(done=False, message=errors.strip())
 
     async def random_paths(self, case: Case, step: Step) -> set[RandomPath]:
-        """By two renderings for another namespace, in which `lookup` finds nothing of the release."""
+        """Find random values by two renderings for another namespace, where `lookup` finds nothing of the release."""
         first, second = [await self._rendered(case, step) for _ in range(2)]
         return random_paths(first, second)
 
@@ -144,7 +144,7 @@ class OperatorSide:
             return await self._judged(case.release)
 
     async def revision(self, case: Case) -> int:
-        """Of what is installed."""
+        """Revision of the installed release."""
         return _revision(orjson.loads(await self._client.get(BUNDLE_DEPLOYMENTS, "", case.release)))
 
     async def apply_again(self, case: Case) -> str:

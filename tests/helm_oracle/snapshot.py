@@ -1,4 +1,4 @@
-"""What a chart has in a cluster, as leaves: each scalar of each object with its path.
+"""Snapshot of a chart's objects in a cluster, as leaves: each scalar of each object with its path.
 
 Left out is what no chart decides: see `LEFT_OUT_OBJECTS` and `LEFT_OUT_FIELDS`, each with its reason, which the suite
 prints. Empty mappings, empty lists and nulls are the same as nothing.
@@ -121,7 +121,7 @@ def key_of(document: Document) -> ObjectKey:
 
 
 def leaves_of(document: Document) -> Leaves:
-    """Of a live object, or of one as it was rendered: `stringData` of a Secret is what the API server makes of it."""
+    """Leaves of a live or rendered object: `stringData` of a Secret reads as `data`, as the API server stores it."""
     kind = document["kind"]
     if kind == "Secret" and document.get("stringData"):
         texts = {key: base64.b64encode(str(text).encode()).decode() for key, text in document["stringData"].items()}

@@ -46,7 +46,7 @@ class Attack(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Script:
-    """What is done on each connection."""
+    """Steps of the client on each connection."""
 
     tls: bool
     opening: bytes = b""

@@ -80,7 +80,7 @@ class Attack(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class HostileSource:
-    """What a Bundle names: the URL, and a branch or a commit."""
+    """Source of a Bundle: the URL, and a branch or a commit."""
 
     url: str
     branch: str = ""

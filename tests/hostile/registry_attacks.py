@@ -19,7 +19,7 @@ _CONFIG: Final = "application/vnd.oci.image.config.v1+json"
 
 
 class Attack(Enum):
-    """What the registry does instead of answering as it should; the value is how it is named by hand."""
+    """Behaviour of the registry in place of a correct answer; the value is its name on the command line."""
 
     NONE = "none"
     """Nothing: a good registry."""
@@ -168,7 +168,7 @@ RAW: Final = {
 
 @dataclass(frozen=True, kw_only=True)
 class Image:
-    """By digest and by tag."""
+    """Documents of an image, by digest and by tag."""
 
     documents: dict[str, bytes]
     blobs: dict[str, bytes]

@@ -96,7 +96,7 @@ def as_read_by(pattern: re.Pattern[T], text: str) -> T:
 
 
 class _Reader:
-    """What the nodes of a parsed pattern match, by example."""
+    """Examples of texts that the nodes of a parsed pattern match."""
 
     def __init__(self, pattern: re.Pattern[Any]) -> None:
         self._is_bytes = isinstance(pattern.pattern, bytes)
@@ -111,7 +111,7 @@ class _Reader:
         self.characters = [character for kind, character in kinds.items() if kind != none][:_MOST_KINDS]
 
     def shapes(self) -> Iterator[tuple[str, str, str]]:
-        """What leads to a pump, the pump, and what comes behind."""
+        """Texts that lead to a pump, the pump, and the text after it."""
         tails = ["", *self.failing, "\n"]
         whole = self._samples(list(self._tree), self._flags)
         pumps = dict.fromkeys([*self.characters, *map("".join, product(self.characters[:_PAIRED], repeat=2))])
@@ -182,7 +182,7 @@ class _Reader:
     def _repeats(
         self, nodes: Sequence[Node], flags: int, before: list[str], after: list[str]
     ) -> Iterator[tuple[list[str], str, list[str]]]:
-        """What comes before each repeat, what its body matches, and what comes after it."""
+        """Texts before each repeat, texts that its body matches, and texts after it."""
         for number, node in enumerate(nodes):
             head = _joined(before, self._samples(nodes[:number], flags))
             tail = _joined(self._samples(nodes[number + 1 :], flags), after)

@@ -1,4 +1,4 @@
-"""Whose cluster it is, for tests that start operators with system namespaces of their own, one after the other.
+"""Claims on the cluster of tests that start operators with system namespaces of their own, one after the other.
 
 They are killed, and a claim would stand for a minute.
 """

@@ -13,7 +13,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import NAMESPACES, Resource
-from tests.cluster import is_somebody_elses
+from tests.cluster import is_foreign_cluster
 
 HERE = Path(__file__).parent
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
@@ -43,7 +43,7 @@ async def admin(plane: ControlPlane) -> AsyncIterator[Client]:
 async def namespace(client: Client, kubeconfig: Path, request: pytest.FixtureRequest) -> AsyncIterator[str]:
     """A namespace of one's own on the shared cluster; it stays where nothing runs in it and the cluster will go."""
     may_have_pods = request.node.get_closest_marker("node") is not None
-    async with a_namespace(client, stays=not may_have_pods and not is_somebody_elses(kubeconfig)) as name:
+    async with a_namespace(client, stays=not may_have_pods and not is_foreign_cluster(kubeconfig)) as name:
         yield name
 
 

@@ -75,7 +75,7 @@ class Caller:
 
 
 def shipped_rules(role: str) -> list[dict[str, Any]]:
-    """Of a ClusterRole, as it is installed."""
+    """Rules of a ClusterRole, as it is installed."""
     documents = yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader)
     (found,) = (one["rules"] for one in documents if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", role))
     return list(found)
@@ -119,7 +119,7 @@ class Accounts:
         pem = base64.b64decode(json.loads(secret)["data"]["ca.crt"]).decode()
         return ssl.create_default_context(cadata=pem)
 
-    async def nobody(self, token: str = "") -> Caller:
+    async def without_account(self, token: str = "") -> Caller:
         return Caller(url=self.url, tls=await self.trust(), token=token)
 
     async def admin(self) -> Caller:

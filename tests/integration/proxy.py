@@ -55,7 +55,7 @@ class Exchange:
 
     @property
     def is_write(self) -> bool:
-        """Of objects, our kinds or their status; dry-runs are no writes."""
+        """Whether it writes objects, our kinds or their status; dry-runs are no writes."""
         return self.method in WRITES and self.resource not in BOOKKEEPING and not self.is_dry_run
 
     @property
@@ -149,7 +149,7 @@ class Proxy:
         except (Cut, aiohttp.ClientError, OSError):
             if request.transport is not None:
                 request.transport.abort()
-            return web.Response(status=502)  # nobody hears it
+            return web.Response(status=502)  # never received
 
     async def _forward(self, request: web.Request, exchange: Exchange) -> web.Response:
         async with self._ask(request, exchange) as response:

@@ -1,4 +1,4 @@
-"""What `helm install` prints at its end, for the cluster as it is; nothing is installed."""
+"""Notes that `helm install` prints at its end, for the cluster as it is; nothing is installed."""
 
 import asyncio
 import subprocess
@@ -20,9 +20,7 @@ async def notes(helm: HelmProgram, plane: ControlPlane, *settings: str) -> str:
     return (await asyncio.to_thread(run)).partition("\nNOTES:\n")[2]
 
 
-async def test_they_say_what_is_lost_with_storage_that_goes_with_the_pod(
-    helm: HelmProgram, plane: ControlPlane
-) -> None:
+async def test_notes_name_losses_with_storage_that_goes_with_the_pod(helm: HelmProgram, plane: ControlPlane) -> None:
     printed = await notes(helm, plane)
     assert LOST in printed
     assert "randAlphaNum" in printed
@@ -30,7 +28,7 @@ async def test_they_say_what_is_lost_with_storage_that_goes_with_the_pod(
     assert LOST not in await notes(helm, plane, "storage.existingClaim=claim")
 
 
-async def test_they_have_the_commands_of_an_upload(helm: HelmProgram, plane: ControlPlane) -> None:
+async def test_notes_have_the_commands_of_an_upload(helm: HelmProgram, plane: ControlPlane) -> None:
     printed = await notes(helm, plane)
     for command in ("get secret rukpak-ca", "port-forward service/core", "--upload-file", "rukpakctl run"):
         assert command in printed

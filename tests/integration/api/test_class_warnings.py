@@ -53,7 +53,7 @@ def manifest(resource: Resource, spec: Document, **metadata: Any) -> Document:
 
 @pytest.fixture
 async def warnings_of(plane: ControlPlane, admin: Client) -> AsyncIterator[Warnings]:
-    """What the API server warns of in its answer to a request; POST is a dry run. The policies stay: they only warn."""
+    """Warnings in the API server's answer to a request; POST is a dry run. The policies stay: they only warn."""
     await install(admin, definitions())
     for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader):
         if one and (resource := POLICIES.get(one["kind"])) is not None:
@@ -98,7 +98,7 @@ async def test_each_class_of_ours_is_known(warnings_of: Warnings, name: str) -> 
     assert await warnings_of("POST", BUNDLE_DEPLOYMENTS, manifest(BUNDLE_DEPLOYMENTS, deployment(name, name))) == []
 
 
-async def test_what_is_there_is_warned_of_when_its_spec_changes_only(warnings_of: Warnings, admin: Client) -> None:
+async def test_existing_object_is_warned_of_only_when_its_spec_changes(warnings_of: Warnings, admin: Client) -> None:
     body = orjson.dumps(manifest(BUNDLE_DEPLOYMENTS, deployment("example-com-other")))
     await admin.create(BUNDLE_DEPLOYMENTS, "", body)
     labelled = {"metadata": {"labels": {"a": "b"}}}

@@ -37,7 +37,7 @@ def older(crds: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 @pytest.fixture
 async def client(admin: Client) -> AsyncIterator[Client]:
-    """On a control plane whose rules nobody else needs; the rules of today are back afterwards."""
+    """Client of a control plane whose rules no other test needs; the rules of today are back afterwards."""
     await install(admin, older(definitions()))
     yield admin
     await install(admin, definitions())

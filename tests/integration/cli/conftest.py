@@ -1,4 +1,4 @@
-"""What `rukpakctl run` finds in the operator's namespace."""
+"""Fixtures with the objects that `rukpakctl run` finds in the operator's namespace."""
 
 import base64
 import json

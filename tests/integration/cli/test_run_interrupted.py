@@ -9,12 +9,12 @@ from pathlib import Path
 from e2e.kubectl import Kubectl
 from tests.unit.cli.running import SAMPLES, program
 
-NOBODY = "--bundle-deployment-provisioner-class=nobody-serves-this"
+UNSERVED = "--bundle-deployment-provisioner-class=nobody-serves-this"
 
 
 def test_ctrl_c_ends_the_wait_quietly_and_leaves_what_was_applied(kubeconfig: Path, with_service: str) -> None:
     name = f"c{uuid.uuid4().hex[:9]}"
-    command = [program(), "run", name, str(SAMPLES / "notes"), NOBODY, f"--system-namespace={with_service}"]
+    command = [program(), "run", name, str(SAMPLES / "notes"), UNSERVED, f"--system-namespace={with_service}"]
     with subprocess.Popen(
         command,
         env=os.environ | {"KUBECONFIG": str(kubeconfig), "PYTHONUNBUFFERED": "1"},

@@ -11,7 +11,7 @@ import pytest
 from e2e.kubectl import Kubectl
 from tests.unit.cli.running import SAMPLES, program
 
-NOBODY = "--bundle-deployment-provisioner-class=nobody-serves-this"
+UNSERVED = "--bundle-deployment-provisioner-class=nobody-serves-this"
 
 
 @pytest.fixture
@@ -23,7 +23,7 @@ def name(kubeconfig: Path) -> Iterator[str]:
 
 def run(kubeconfig: Path, name: str, *options: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [program(), "run", name, str(SAMPLES / "notes"), NOBODY, *options],
+        [program(), "run", name, str(SAMPLES / "notes"), UNSERVED, *options],
         env=os.environ | {"KUBECONFIG": str(kubeconfig)},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""What a server-side apply answers, and what its refusals mean."""
+"""Answers of a server-side apply, and the meaning of its refusals."""
 
 import orjson
 import pytest

@@ -81,7 +81,7 @@ async def test_every_field_that_the_server_knows_is_in_the_table(client: Client,
     assert {kind.rpartition("/")[2] for kind in expected - compared} <= NEWER
 
 
-async def test_what_is_left_is_what_the_server_takes(client: Client, namespace: str) -> None:
+async def test_remaining_fields_are_those_that_the_server_accepts(client: Client, namespace: str) -> None:
     body = orjson.loads(deployment("d"))
     body["nonsense"] = body["metadata"]["nonsense"] = body["spec"]["nonsense"] = None
     pod = body["spec"]["template"]

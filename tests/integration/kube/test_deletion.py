@@ -36,7 +36,7 @@ async def test_an_object_that_changed_is_spared(client: Client, namespace: str) 
         await client.delete(CONFIG_MAPS, namespace, "a", resource_version=created.metadata.resource_version)
 
 
-async def test_what_finalizers_hold_is_still_there(client: Client, namespace: str) -> None:
+async def test_object_with_finalizers_is_still_there_after_its_deletion(client: Client, namespace: str) -> None:
     body = orjson.loads(config_map("a"))
     body["metadata"]["finalizers"] = ["rukpak.test/hold"]
     await client.create(CONFIG_MAPS, namespace, orjson.dumps(body))

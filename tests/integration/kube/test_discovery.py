@@ -20,7 +20,7 @@ API_SERVICES = Resource(
 )
 
 
-async def test_it_knows_what_kubernetes_has(client: Client) -> None:
+async def test_discovery_knows_the_kinds_of_kubernetes(client: Client) -> None:
     discovery = Discovery(client)
 
     assert await discovery.refresh()
@@ -52,7 +52,7 @@ async def test_two_requests_and_when_nothing_changed_two_empty_answers(admin: Cl
 
 
 async def test_the_older_form_tells_the_same(admin: Client) -> None:
-    """Of the kinds of Kubernetes itself: other tests define and delete kinds between the two answers."""
+    """Compare only the kinds of Kubernetes itself: other tests define and delete kinds between the two answers."""
     discovery, older = Discovery(admin), Discovery(admin, accept="application/json")
     await asyncio.gather(discovery.refresh(), older.refresh())
 
@@ -79,7 +79,7 @@ def resources_of_kubernetes(discovery: Discovery) -> dict[GroupVersionKind, Reso
     return {gvk: found for gvk, found in resources.items() if "." not in gvk.group or gvk.group.endswith(".k8s.io")}
 
 
-async def test_who_asks_together_is_answered_together(client: Client) -> None:
+async def test_concurrent_refreshes_share_their_requests(client: Client) -> None:
     discovery = Discovery(client)
     before = request_counts()
     await asyncio.gather(*[discovery.refresh() for _ in range(20)])

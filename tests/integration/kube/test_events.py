@@ -87,7 +87,7 @@ async def test_names_that_no_event_may_have_are_spelt_differently(client: Client
     assert len(str(event["message"])) == 1024
 
 
-async def test_a_refused_event_hurts_nobody(client: Client) -> None:
+async def test_refused_event_does_not_hold_up_others(client: Client) -> None:
     nowhere = EventSubject(gvk=BUNDLE, namespace="no-such-place", name="b", uid="u")
     somewhere = EventSubject(gvk=BUNDLE, name="after-a-refused-one", uid="u")
     await recorded(client, [(nowhere, "Failed", "no"), (somewhere, "Failed", "no")])

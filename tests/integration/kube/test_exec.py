@@ -20,9 +20,9 @@ async def test_a_pod_that_is_not_there(client: Client, namespace: str) -> None:
 
 
 async def test_a_right_that_is_missing(client: Client, namespace: str) -> None:
-    nobody = client.acting_as(f"system:serviceaccount:{namespace}:nobody")
+    unbound = client.acting_as(f"system:serviceaccount:{namespace}:unbound")
     with pytest.raises(ForbiddenError, match=f"exec Pod {namespace}/any"):
-        await output(nobody, namespace, "any")
+        await output(unbound, namespace, "any")
 
 
 async def test_a_pod_without_a_node(client: Client, namespace: str) -> None:
@@ -34,6 +34,6 @@ async def test_a_pod_without_a_node(client: Client, namespace: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "..", "a/b"])
-async def test_what_is_no_name_is_never_sent(client: Client, namespace: str, name: str) -> None:
+async def test_invalid_pod_name_is_never_sent(client: Client, namespace: str, name: str) -> None:
     with pytest.raises(InvalidError, match="not a valid object name"):
         await output(client, namespace, name)

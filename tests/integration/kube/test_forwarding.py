@@ -105,6 +105,6 @@ async def test_a_pod_without_a_node(client: Client, namespace: str) -> None:
 
 
 async def test_a_user_without_the_right(client: Client) -> None:
-    nobody = client.acting_as("nobody-in-particular")
-    async with failing_forward(nobody, PodPort(namespace="default", pod="core-1", port=PORT)) as failure:
+    unbound = client.acting_as("unbound")
+    async with failing_forward(unbound, PodPort(namespace="default", pod="core-1", port=PORT)) as failure:
         assert "the verbs get and create of pods/portforward in the namespace default are needed" in str(failure)

@@ -20,7 +20,7 @@ def key(namespace: str, name: str) -> ObjectKey:
     return CONFIG_MAPS.key(namespace, name)
 
 
-async def test_it_starts_complete_with_one_request(client: Client, namespace: str) -> None:
+async def test_informer_starts_complete_with_one_request(client: Client, namespace: str) -> None:
     for name in ("a", "b"):
         await client.create(CONFIG_MAPS, namespace, config_map(name, labels=MINE))
     await client.create(CONFIG_MAPS, namespace, config_map("not-mine"))
@@ -33,7 +33,7 @@ async def test_it_starts_complete_with_one_request(client: Client, namespace: st
         assert informer.last_event > 0
 
 
-async def test_it_follows_changes_and_deletions(client: Client, namespace: str) -> None:
+async def test_informer_follows_changes_and_deletions(client: Client, namespace: str) -> None:
     async with informing(client, CONFIG_MAPS, namespace=namespace, label_selector=SELECTED) as (informer, observed):
         created = await client.create(CONFIG_MAPS, namespace, config_map("a", labels=MINE))
         await until(lambda: ("a", "added") in observed)

@@ -1,4 +1,4 @@
-"""Who leads: never two at once, a hand-over at once, a take-over after a crash."""
+"""Leadership: never two leaders at once, a hand-over at once, a take-over after a crash."""
 
 import asyncio
 import uuid
@@ -93,7 +93,7 @@ async def test_a_leader_that_is_cut_off_stops_before_the_next_one_starts(
         await second.end()
 
 
-async def test_a_lease_that_somebody_took_is_lost(client: Client, namespace: str) -> None:
+async def test_lease_taken_by_another_process_is_lost(client: Client, namespace: str) -> None:
     leading: list[str] = []
     contender = Contender(client, namespace, "pod-0", leading)
     await until(lambda: leading)

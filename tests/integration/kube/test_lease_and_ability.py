@@ -1,4 +1,4 @@
-"""Who cannot do the work leaves the lease alone, and who ends gives it back although its record has changed."""
+"""A process that cannot work leaves the lease alone, and one that ends releases it although its record has changed."""
 
 import asyncio
 
@@ -52,7 +52,7 @@ async def test_the_lease_is_not_taken_before_the_work_can_be_done(client: Client
     assert not await holder(client, namespace)
 
 
-async def test_a_record_that_somebody_touched_is_given_back_all_the_same(client: Client, namespace: str) -> None:
+async def test_lease_is_released_although_its_record_was_touched(client: Client, namespace: str) -> None:
     """After a restore of etcd the version that was read last is not the server's either."""
     began, may_end = asyncio.Event(), asyncio.Event()
 

@@ -1,4 +1,4 @@
-"""What the server refuses, how often we ask, and what the message may say."""
+"""The server's refusals: how often we ask, and what the message may say."""
 
 import orjson
 import pytest
@@ -62,13 +62,13 @@ async def test_a_replace_that_is_late_is_stale(client: Client, namespace: str) -
 
 
 async def test_a_missing_right_names_the_right_and_whom(client: Client, namespace: str) -> None:
-    nobody = client.acting_as("system:serviceaccount:default:nobody")
+    unbound = client.acting_as("system:serviceaccount:default:unbound")
 
     with pytest.raises(ForbiddenError) as caught:
-        await nobody.apply(CONFIG_MAPS, namespace, "a", config_map("a"), field_manager="us", force=False)
+        await unbound.apply(CONFIG_MAPS, namespace, "a", config_map("a"), field_manager="us", force=False)
 
     assert isinstance(caught.value, AccessError)
-    assert 'User "system:serviceaccount:default:nobody" cannot patch resource "configmaps"' in str(caught.value)
+    assert 'User "system:serviceaccount:default:unbound" cannot patch resource "configmaps"' in str(caught.value)
 
 
 async def test_a_namespace_on_its_way_out_is_terminating(client: Client, namespace: str) -> None:
@@ -104,7 +104,7 @@ def secret(**fields: object) -> bytes:
         pytest.param(secret(stringData=PLAIN), SchemaError, id="text where a map is meant"),
     ],
 )
-async def test_what_is_said_about_a_secret_holds_no_value(
+async def test_refusal_of_a_secret_holds_no_value(
     client: Client, namespace: str, body: bytes, expected: type[ApiError]
 ) -> None:
     with pytest.raises(expected) as caught:
@@ -126,7 +126,7 @@ async def test_harmless_texts_about_secrets_stay(client: Client, namespace: str)
     with pytest.raises(NotFoundError, match='secrets "s" not found'):
         await client.get(SECRETS, namespace, "s")
     with pytest.raises(ForbiddenError, match='cannot get resource "secrets"'):
-        await client.acting_as("system:serviceaccount:default:nobody").get(SECRETS, namespace, "s")
+        await client.acting_as("system:serviceaccount:default:unbound").get(SECRETS, namespace, "s")
 
 
 async def test_a_name_never_leads_to_another_path(client: Client, namespace: str) -> None:

@@ -16,7 +16,7 @@ CANARY = "canary-of-another-namespace"
 
 @pytest.fixture
 async def elsewhere(client: Client) -> str:
-    """A namespace with a Secret and a ConfigMap of the name `it`, which is nobody's business."""
+    """A namespace with a Secret and a ConfigMap of the name `it`, which no reference may reach."""
     name = f"elsewhere-{uuid.uuid4().hex[:8]}"
     await client.create(NAMESPACES, "", json.dumps({"metadata": {"name": name}}).encode())
     data = {"username": base64.b64encode(CANARY.encode()).decode()}

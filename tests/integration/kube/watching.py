@@ -19,7 +19,7 @@ QUICK = InformerSettings(first_wait=0.05, longest_wait=0.5, spread_seconds=0.1)
 
 
 class Observed:
-    """What an informer told, as (name, what) with what in added, changed, deleted."""
+    """Changes that an informer reported, as (name, change) with added, changed or deleted."""
 
     def __init__(self) -> None:
         self.told: list[tuple[str, str]] = []

@@ -83,7 +83,9 @@ async def test_who_is_not_known_c17(stage: Stage, accounts: Accounts, reader: Ca
     assert (await reader.get(name)).status == 200
     other_audience = await accounts.token("reader", audience="vault.example.com")
     short = "a" * 10
-    strangers = [await accounts.nobody(token) for token in ("", "nothing", short, other_audience, reader.token[:-4])]
+    strangers = [
+        await accounts.without_account(token) for token in ("", "nothing", short, other_audience, reader.token[:-4])
+    ]
     strangers.append(Caller(url=reader.url, tls=reader.tls, headers={"Authorization": f"Basic {short}"}))
     for stranger in strangers:
         answer = await stranger.get(name)
@@ -95,7 +97,7 @@ async def test_who_is_not_known_c17(stage: Stage, accounts: Accounts, reader: Ca
 async def test_no_token_is_ever_logged_c18(stage: Stage, accounts: Accounts, reader: Caller) -> None:
     refused = await accounts.caller("refused")
     name = await unpacked(stage)
-    for caller, status in ((reader, 200), (refused, 403), (await accounts.nobody("canary-of-a-token"), 401)):
+    for caller, status in ((reader, 200), (refused, 403), (await accounts.without_account("canary-of-a-token"), 401)):
         assert (await caller.get(name)).status == status
         log = stage.operator.log.read_text()
         assert not [part for part in caller.token.split(".") if part in log and len(part) > 10]
