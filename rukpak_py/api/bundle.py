@@ -4,10 +4,9 @@ from typing import Annotated
 
 from msgspec import field
 
-from rukpak_py.api.conditions import Conditions
+from rukpak_py.api.conditions import Conditions, Notes
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase, canonical_class
-from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, doc
 from rukpak_py.api.source import Source
 

@@ -8,11 +8,10 @@ import msgspec
 from msgspec import field
 
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec, Generation, HandledRequest
-from rukpak_py.api.conditions import Conditions
+from rukpak_py.api.conditions import Conditions, Notes
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta, TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
-from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, CelRule, doc
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"

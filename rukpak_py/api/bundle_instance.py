@@ -7,9 +7,8 @@ from typing import Annotated
 
 from rukpak_py.api.bundle import Generation, HandledRequest
 from rukpak_py.api.bundle_deployment import BundleDeploymentSpec
-from rukpak_py.api.conditions import Conditions
+from rukpak_py.api.conditions import Conditions, Notes
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.notes import Notes
 from rukpak_py.api.schema import ApiType, doc
 
 

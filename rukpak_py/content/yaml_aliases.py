@@ -7,7 +7,7 @@ these bytes are counted before an alias is copied, with one budget for all files
 import re
 from typing import Any
 
-from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.core.json_text import least_json_bytes
 from rukpak_py.core.limits import Limits
 
 # A token does not begin right behind one of these characters. All others count, so that `*` in prose may be taken for

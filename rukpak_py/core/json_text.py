@@ -8,7 +8,7 @@ the text was checked.
 import re
 from collections.abc import Iterator
 from enum import Enum
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 Span: TypeAlias = tuple[int, int]  # start and end in the text
 
@@ -153,3 +153,29 @@ def _pieces(text: str, span: Span) -> Iterator[Span]:
 def _trimmed(text: str, start: int, end: int) -> Span:
     start = min(_skip(text, start), end)
     return start, start + len(text[start:end].rstrip(" \t\r\n"))
+
+
+def least_json_bytes(value: Any, *, stop_at: int) -> int:
+    """The size of a value as JSON, before any of it is written.
+
+    Values that share parts (copies of YAML aliases, parts of generated objects) take little memory and may still become
+    hundreds of megabytes. The answer is at most as many bytes as the JSON has: escapes and letters beyond ASCII take
+    more. Stops once over `stop_at`.
+    """
+    size = 0
+    todo = [value]
+    while todo and size <= stop_at:
+        item = todo.pop()
+        kind = type(item)
+        if kind is str:
+            size += len(item) + 2
+        elif kind is dict:
+            # Braces, and for each member quotes, colon and comma.
+            size += max(4 * len(item), 1) + 1 + sum(len(key) for key in item if type(key) is str)
+            todo += item.values()
+        elif kind is list:
+            size += max(len(item), 1) + 1
+            todo += item
+        else:
+            size += 1
+    return size

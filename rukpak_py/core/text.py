@@ -1,4 +1,4 @@
-"""Text that others wrote, made short before anything else reads it.
+"""Words of messages: text that others wrote, made short before anything else reads it, and several things named.
 
 A server or an author decides how long such a text is, and so how long a pattern or a loop takes that reads it. Cut the
 text first, match and compose afterwards. Both ends stay: the subject is at the start, the cause at the end.

@@ -11,7 +11,7 @@ import orjson
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.core.json_text import least_json_bytes
 from rukpak_py.formats.class_advice import SUFFIXES, advice_on_chart, manifests_at_root
 from rukpak_py.formats.type_defects import kind_of
 

@@ -6,7 +6,7 @@ memory of what they would become.
 
 from typing import Any
 
-from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.core.json_text import least_json_bytes
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import NotJsonError, Object, canonical_json
 

@@ -7,11 +7,33 @@ import base64
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from rukpak_py.apply.normalise.authorities import leave_authorities_to_injector
-from rukpak_py.apply.normalise.edit import edit, without
+from rukpak_py.api.metadata import other_injectors
+from rukpak_py.api.names import INJECT_CA_ANNOTATION
+from rukpak_py.apply.normalise.edit import edit, edit_each, without
 from rukpak_py.apply.normalise.lists import POD_SPEC_PATHS, drop_blank_protocols, merge_account_secrets, merge_pod_lists
 from rukpak_py.apply.normalise.notes import Notes
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
+
+
+def leave_authorities_to_injector(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
+    """Drop the `caBundle` of objects whose annotation asks our signer, cert-manager or OpenShift for one.
+
+    In the manifest it is a placeholder. Owning it is an endless fight with the injector.
+    """
+    annotations = manifest["metadata"].get("annotations", {})
+    if not annotations.get(INJECT_CA_ANNOTATION) and not other_injectors(annotations):
+        return manifest
+
+    def client_config(value: object, at: str) -> dict[str, Any]:
+        return without(notes.mapping(value, at), "caBundle")
+
+    def webhook(value: dict[str, Any], at: str) -> dict[str, Any]:
+        return edit(notes, value, ["clientConfig"], client_config, at=at)
+
+    manifest = edit(notes, manifest, ["webhooks"], lambda value, at: edit_each(notes, value, at, webhook))
+    if manifest["kind"] == "APIService":
+        return edit(notes, manifest, ["spec"], client_config)
+    return edit(notes, manifest, ["spec", "conversion", "webhook", "clientConfig"], client_config)
 
 
 def normalise_kind(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> dict[str, Any]:

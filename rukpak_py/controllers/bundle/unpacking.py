@@ -16,9 +16,9 @@ from time import perf_counter
 
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import Installation
+from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.bundle.source_advice import for_source
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
@@ -30,6 +30,8 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
+from rukpak_py.formats.class_advice import manifests_at_root
+from rukpak_py.formats.manifests import MANIFESTS, advice_on_lone_manifest
 from rukpak_py.sources.source import ContentPendingError, DirectAnswer, Fetched, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0
@@ -269,3 +271,15 @@ def _label(result: Result) -> str | None:
 
 def _key(bundle: Bundle) -> tuple[str]:
     return (bundle.metadata.uid,)
+
+
+def for_source(error: ContentError, source: Source, tree: Tree) -> ContentError:
+    """The error, where files of ConfigMaps are to go into a directory with the field that puts them there."""
+    files = manifests_at_root(tree)
+    if source.type != SourceType.CONFIG_MAPS or not files or not isinstance(error, InvalidBundleError):
+        return error
+    general = advice_on_lone_manifest(files[0])
+    number = next((number for number, one in enumerate(source.config_maps) if not one.path), 0)
+    advice = f"set path: {MANIFESTS} in source.configMaps[{number}]"
+    findings = [replace(one, hint=advice) if one.hint == general else one for one in error.findings]
+    return InvalidBundleError(findings, text=str(error))

@@ -17,7 +17,9 @@ from rukpak_py.api.bundle_instance import BundleInstanceStatus
 from rukpak_py.api.conditions import (
     BUNDLE_CONDITIONS,
     BUNDLE_DEPLOYMENT_CONDITIONS,
+    NOTES_AT_MOST,
     Conditions,
+    Notes,
     Summary,
     complete,
     find_condition,
@@ -26,7 +28,6 @@ from rukpak_py.api.conditions import (
 )
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.api.notes import NOTES_AT_MOST, Notes
 from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated, instantiated_before
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause

@@ -15,9 +15,8 @@ from typing import Any
 
 from msgspec import to_builtins
 
-from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.conditions import Note, find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.api.notes import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock
 from rukpak_py.controllers.result.progress import Fact

@@ -8,10 +8,9 @@ from collections.abc import Iterator
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
-from rukpak_py.api.conditions import Conditions, find_condition
+from rukpak_py.api.conditions import Conditions, Note, find_condition
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
-from rukpak_py.api.notes import Note
 from rukpak_py.controllers.deployment.messages import RESUMED, instantiated
 from rukpak_py.controllers.events import EventNote, EventType, normal
 from rukpak_py.controllers.result.causes import Cause

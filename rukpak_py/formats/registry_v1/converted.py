@@ -5,7 +5,7 @@ words. The converted form is an archive with one file, which others may download
 the original's order. A deployment of class plain installs the same objects; the Namespace it shares with others.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content.tree import Tree, TreeBuilder
@@ -13,9 +13,10 @@ from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.core.objects import Object
+from rukpak_py.core.text import joined
 from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.applicable import applicable
 from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.read import read
@@ -125,3 +126,17 @@ def _archive(bundle: RegistryBundle, manifests: list[Json], limits: Limits) -> T
     archive = TreeBuilder(limits)
     archive.add(MANIFEST, "".join(dump_all([namespace, *manifests])).encode())
     return archive.build()
+
+
+def applicable(bundle: RegistryBundle, manifests: Sequence[Json]) -> list[Object]:
+    """Rendered objects of a bundle, refused where a cluster could have no kind for them.
+
+    A bundle may ship objects without an apiVersion, and rendering keeps them so: the reference renderer does. No API
+    server has such a kind; waiting for it would be in vain, so that is an error of the content, by file.
+    """
+    documents = [*(definition.document for definition in bundle.definitions), *bundle.others]
+    nameless = [one for one in documents if not one.api_version]
+    if nameless:
+        found = joined(f"{one.file}: {one.kind} '{one.name}' has no apiVersion" for one in nameless)
+        raise ContentError(f"{found}. Add it as the documentation of the kind has it.")
+    return [Object.from_manifest(one) for one in manifests]

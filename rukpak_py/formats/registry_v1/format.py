@@ -3,8 +3,7 @@
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, RenderOptions
-from rukpak_py.formats.registry_v1.applicable import applicable
-from rukpak_py.formats.registry_v1.converted import converted, own_namespace
+from rukpak_py.formats.registry_v1.converted import applicable, converted, own_namespace
 from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render

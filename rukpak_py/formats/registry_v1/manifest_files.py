@@ -4,9 +4,9 @@ What is no manifest is a defect, and reading goes on behind it. A document whose
 on with what is sound of it, so that it can be judged further.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
@@ -25,11 +25,13 @@ from rukpak_py.formats.manifests import (
 )
 from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_OBJECT, UNPARSABLE, Defects
 from rukpak_py.formats.registry_v1.reading import ManifestFile
-from rukpak_py.formats.registry_v1.typed.object_meta import object_meta_defects
+from rukpak_py.formats.registry_v1.typed.codecs import codec
+from rukpak_py.formats.registry_v1.typed.shapes import shape
+from rukpak_py.formats.registry_v1.typed.traces import Trace
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax import syntax_problem
-from rukpak_py.formats.type_defects import Wanted, kind_of, must_be
+from rukpak_py.formats.type_defects import TypeDefect, Wanted, kind_of, must_be
 
 
 def manifest_paths(tree: Tree, defects: Defects) -> Iterator[str]:
@@ -189,3 +191,15 @@ def _sound_metadata(metadata: Any) -> dict[str, Any]:
         if isinstance(texts := metadata.get(key), dict):
             sound[key] = {name: text for name, text in texts.items() if isinstance(text, str)}
     return sound
+
+
+_TYPES: Final = {"apiVersion": "string", "kind": "string", "metadata": "ObjectMeta"}
+
+
+def object_meta_defects(manifest: Mapping[str, Any]) -> list[TypeDefect]:
+    """Where type and `metadata` do not fit Kubernetes' own types. Unknown names pass, null fits everywhere."""
+    trace = Trace(keep_unknown=False, wraps=False)
+    for field, type_name in _TYPES.items():
+        if (value := manifest.get(field)) is not None:
+            codec(shape(type_name), in_document=True).decode(value, ((), field, ""), trace)
+    return trace.defects()

@@ -9,8 +9,8 @@ import msgspec
 
 from rukpak_py.api.names import BUNDLE_KIND, UNPACK_POD_ANNOTATION
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.sources.image.pod_failures import cause_of_pull
 from rukpak_py.sources.image.pod_manifest import CONTAINER, USER
-from rukpak_py.sources.image.pull_message import cause_of_pull
 
 _PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})  # their messages say all by themselves
 _NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.json_size import least_json_bytes
+from rukpak_py.core.json_text import least_json_bytes
 from rukpak_py.core.limits import KIB, Limits
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.plain import PlainFormat

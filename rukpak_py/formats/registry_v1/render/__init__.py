@@ -11,14 +11,13 @@ from typing import TypeAlias
 from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.registry_v1.aggregated_roles import aggregated_roles
 from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
 from rukpak_py.formats.registry_v1.render.config_values import typed_config
 from rukpak_py.formats.registry_v1.render.deployments import deployments
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 from rukpak_py.formats.registry_v1.render.merge import MergedObject, merged
-from rukpak_py.formats.registry_v1.render.rbac import cluster_roles, roles, service_accounts
+from rukpak_py.formats.registry_v1.render.rbac import aggregated_roles, cluster_roles, roles, service_accounts
 from rukpak_py.formats.registry_v1.render.services import certificates, webhook_services
 from rukpak_py.formats.registry_v1.render.shipped import definitions, other_objects
 from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces

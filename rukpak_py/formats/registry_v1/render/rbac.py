@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from rukpak_py.core.gojson import Fields, deep_hash
 from rukpak_py.formats.registry_v1.bundle import Csv, CsvPermission, Json, RegistryBundle
-from rukpak_py.formats.registry_v1.joined_names import join
+from rukpak_py.formats.registry_v1.dns import join
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 
 _DEFAULT_ACCOUNT = "default"
@@ -102,3 +102,27 @@ def permission_hash(permission: CsvPermission) -> str:
 def _rule(rule: Json) -> Fields:
     optional = ("apiGroups", "resources", "resourceNames", "nonResourceURLs")
     return Fields.of(verbs=rule.get("verbs")) + Fields.non_empty(**{name: rule.get(name) for name in optional})
+
+
+_AGGREGATE = "rbac.authorization.k8s.io/aggregate-to-"
+_VERBS = {
+    "admin": ["*"],
+    "edit": ["create", "update", "patch", "delete"],
+    "view": ["get", "list", "watch"],
+}
+
+
+def aggregated_roles(bundle: RegistryBundle) -> Iterator[Json]:
+    """ClusterRoles for the users of the operator's kinds, aggregated into the cluster's own admin, edit and view.
+
+    OLM makes such roles for every operator; here they are asked for. One of each per CRD, for all its versions.
+    """
+    for definition in bundle.definitions:
+        plural, _, group = definition.name.partition(".")
+        for role, verbs in _VERBS.items():
+            yield {
+                "apiVersion": "rbac.authorization.k8s.io/v1",
+                "kind": "ClusterRole",
+                "metadata": {"name": f"{definition.name}-{role}", "labels": {f"{_AGGREGATE}{role}": "true"}},
+                "rules": [{"apiGroups": [group], "resources": [plural], "verbs": verbs}],
+            }

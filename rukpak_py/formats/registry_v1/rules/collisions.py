@@ -10,7 +10,7 @@ from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
-from rukpak_py.formats.registry_v1.joined_names import service_name
+from rukpak_py.formats.registry_v1.dns import service_name
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
 from rukpak_py.formats.rules import Family, Problem
 

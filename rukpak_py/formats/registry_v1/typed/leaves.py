@@ -8,10 +8,11 @@ import binascii
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rukpak_py.core import versions
-from rukpak_py.formats.registry_v1.typed import go_time, quantity
+from rukpak_py.formats.registry_v1.typed import quantity
 from rukpak_py.formats.type_defects import Wanted
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
@@ -63,7 +64,7 @@ LEAVES: dict[str, Leaf] = {
     "Quantity": Leaf(read=quantity.canonical, wanted=Wanted.QUANTITY, zero="0"),
     "RawExtension": Leaf(read=_same, verbatim=True),
     "RawMessage": Leaf(read=_same, verbatim=True, nilable=True),
-    "Time": Leaf(read=lambda value: go_time.canonical(_string(value)), wanted=Wanted.TIME),
+    "Time": Leaf(read=lambda value: canonical_time(_string(value)), wanted=Wanted.TIME),
 }
 
 
@@ -77,3 +78,37 @@ def canonical_base64(text: str) -> str:
 
 def base64_of(data: bytes) -> str:
     return binascii.b2a_base64(data, newline=False).decode()
+
+
+_TIME = re.compile(
+    "([0-9]{4})-([0-9]{2})-([0-9]{2})T([0-9]{1,2}):([0-9]{2}):([0-9]{2})(?:[.,]([0-9]+))?(?:Z|([+-])([0-9]{2}):([0-9]{2}))"
+)
+_LAST_OFFSET_HOUR = 24
+_LAST_OFFSET_MINUTE = 60
+_CYCLE = 400
+_MIDDLE = 2000
+_ZERO = "0001-01-01T00:00:00Z"
+
+
+def canonical_time(text: str) -> str | None:
+    """A time of RFC 3339, as Go's time.Parse reads it, written again in UTC to the second.
+
+    Go is milder than the standard (an hour of one digit, a comma before a fraction, offsets up to 24:60) and knows the
+    years 0 to 9999; an offset may lead one year further, so the calendar is computed in a cycle of 400 years that
+    `datetime` holds. None for the zero time, which Go writes as null; ValueError for what is none.
+    """
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise ValueError("not a time as in RFC 3339")
+    *numbers, fraction, sign, hours, minutes = match.groups()
+    offset = timedelta()
+    if sign is not None:
+        if int(hours) > _LAST_OFFSET_HOUR or int(minutes) > _LAST_OFFSET_MINUTE:
+            raise ValueError("the offset is out of range")
+        offset = timedelta(hours=int(hours), minutes=int(minutes)) * (-1 if sign == "-" else 1)
+    year, month, day, hour, minute, second = map(int, numbers)
+    middle = _MIDDLE + year % _CYCLE
+    moment = datetime(middle, month, day, hour, minute, second, tzinfo=UTC) - offset  # ValueError: out of range
+    year += moment.year - middle
+    written = f"{'-' if year < 0 else ''}{abs(year):04}-{moment:%m-%dT%H:%M:%SZ}"
+    return None if written == _ZERO and not (fraction or "").strip("0") else written

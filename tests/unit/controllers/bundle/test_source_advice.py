@@ -5,7 +5,7 @@ import pytest
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ConfigMapReference, ConfigMapSource, UploadSource
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.bundle.source_advice import for_source
+from rukpak_py.controllers.bundle.unpacking import for_source
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.formats.plain import PlainFormat

@@ -3,8 +3,8 @@
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.conditions import Note
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
-from rukpak_py.api.notes import Note
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_BEGIN_AGAIN, HOOKS_SKIPPED, HooksOver

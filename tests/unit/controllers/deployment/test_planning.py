@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
-from rukpak_py.api.notes import Note
+from rukpak_py.api.conditions import Note
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.marks import Owner

@@ -9,11 +9,10 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
-from rukpak_py.api.conditions import BRIEF_CHARACTERS, Condition
+from rukpak_py.api.conditions import BRIEF_CHARACTERS, Condition, Note
 from rukpak_py.api.install_options import InstallOptions, config_digest, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
-from rukpak_py.api.notes import Note
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.history_size import minimal_history

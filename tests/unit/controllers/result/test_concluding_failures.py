@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from msgspec.structs import replace as with_fields
 
-from rukpak_py.api.notes import Note
+from rukpak_py.api.conditions import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
 from rukpak_py.controllers.result.hook_details import RunningHook

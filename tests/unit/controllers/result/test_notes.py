@@ -4,9 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.conditions import Note, find_condition
 from rukpak_py.api.hook_status import RunningHook
-from rukpak_py.api.notes import Note
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.conclusion import Clock

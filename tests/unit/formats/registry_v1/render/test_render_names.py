@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from rukpak_py.core.gojson import deep_hash
 from rukpak_py.formats.registry_v1.bundle import CsvPermission, Json
-from rukpak_py.formats.registry_v1.joined_names import join
+from rukpak_py.formats.registry_v1.dns import join
 from rukpak_py.formats.registry_v1.render.certificates import Serving
 from rukpak_py.formats.registry_v1.render.rbac import permission_hash
 

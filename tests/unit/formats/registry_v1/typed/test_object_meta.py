@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.typed.object_meta import object_meta_defects
+from rukpak_py.formats.registry_v1.manifest_files import object_meta_defects
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.typed.go_time import canonical
+from rukpak_py.formats.registry_v1.typed.leaves import canonical_time
 
 
 @pytest.mark.parametrize(
@@ -22,7 +22,7 @@ from rukpak_py.formats.registry_v1.typed.go_time import canonical
     ],
 )
 def test_a_time_is_written_in_utc_to_the_second(text: str, written: str | None) -> None:
-    assert canonical(text) == written
+    assert canonical_time(text) == written
 
 
 @pytest.mark.parametrize(
@@ -51,7 +51,7 @@ def test_a_time_is_written_in_utc_to_the_second(text: str, written: str | None) 
 )
 def test_invalid_time_is_refused(text: str) -> None:
     with pytest.raises(ValueError):
-        canonical(text)
+        canonical_time(text)
 
 
 offsets = st.integers(min_value=-1439, max_value=1439).map(lambda minutes: timezone(timedelta(minutes=minutes)))
@@ -61,7 +61,7 @@ moments = st.datetimes(min_value=datetime(2, 1, 1), max_value=datetime(9998, 1, 
 @given(moments)
 def test_every_time_stays_the_same_moment(moment: datetime) -> None:
     moment = moment.replace(microsecond=0)
-    written = canonical(moment.isoformat())
+    written = canonical_time(moment.isoformat())
     assert written is not None
     assert datetime.fromisoformat(written) == moment
     assert datetime.fromisoformat(written).tzinfo == UTC
