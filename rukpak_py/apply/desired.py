@@ -28,7 +28,8 @@ from rukpak_py.apply.ignored import IgnoredField, leave_out
 from rukpak_py.apply.marks import DELETE, Owner, applied_value, holds_what_cannot_be_had_again, identity
 from rukpak_py.apply.normalise import normalise
 from rukpak_py.apply.normalise.notes import Notes
-from rukpak_py.apply.order import CRD_KIND, ApplyPhase, custom_kinds_of, phase_of
+from rukpak_py.apply.order import CRD_KIND, ApplyPhase, phase_of
+from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 
 REPLICAS = "/spec/replicas"
@@ -127,6 +128,7 @@ def desire(
     outlives = outlives or may_prune is False or (may_prune is None and lasting)
     identified = identity(owner.uid, head.key)
     holds = holds_what_cannot_be_had_again(head.gvk.group_kind)
+    crd = crd_facts(manifest) if head.gvk.group_kind == CRD_KIND else None
     for name in (PRUNE_ANNOTATION, FORCE_ANNOTATION):
         if holds and annotations.get(name) == "true":
             notes.warn(_without_effect(name))
@@ -147,7 +149,7 @@ def desire(
         payload=payload,
         force=flag({} if holds else annotations, FORCE_ANNOTATION, override=override.force) is True,
         payload_when_taken=made(outlives=True) if holds and not outlives else payload,
-        defines=frozenset(custom_kinds_of([manifest])),
+        defines=frozenset({crd.kind} if crd is not None else ()),
         warnings=tuple(notes.warnings),
         create_only=create_only,
         may_be_shared=lasting and not create_only and head.gvk.group_kind == CRD_KIND,

@@ -6,9 +6,8 @@ bindings because, under impersonation, the server looks into the role that a bin
 custom resources come last: they need the workloads that serve them.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from enum import IntEnum, auto
-from typing import Any
 
 from rukpak_py.core.objects import ADMISSION_GROUP, RBAC_GROUP, GroupKind, GroupVersionKind
 
@@ -117,28 +116,3 @@ def phase_of(gvk: GroupVersionKind, *, custom: bool) -> ApplyPhase:
     if custom or not is_builtin(gvk.group):
         return ApplyPhase.CUSTOM_RESOURCES
     return _PHASE_OF_KIND.get(gvk.group_kind, ApplyPhase.CONFIG)
-
-
-def custom_kinds_of(manifests: Iterable[Mapping[str, Any]]) -> dict[GroupKind, bool]:
-    """The kinds that the CRDs among the manifests define, and whether their objects are namespaced.
-
-    A CRD that does not say so defines nothing; the server refuses it with its own words.
-    """
-    kinds: dict[GroupKind, bool] = {}
-    for manifest in manifests:
-        group, _, _ = _text(manifest.get("apiVersion")).rpartition("/")
-        if GroupKind(group, _text(manifest.get("kind"))) != CRD_KIND:
-            continue
-        spec = _mapping(manifest.get("spec"))
-        kind = GroupKind(_text(spec.get("group")), _text(_mapping(spec.get("names")).get("kind")))
-        if kind.group and kind.kind:
-            kinds[kind] = spec.get("scope") != "Cluster"
-    return kinds
-
-
-def _text(value: object) -> str:
-    return value if isinstance(value, str) else ""
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from rukpak_py.apply.permissions.grants import mapping, text
+from rukpak_py.apply.permissions.grants import text
+from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import GroupKind, GroupVersionKind
 
 Json = dict[str, Any]
@@ -65,10 +66,8 @@ def plural_of(kind: str) -> str:
 
 
 def _definition(manifest: Json) -> tuple[GroupKind, PermittedResource] | None:
-    if manifest.get("kind") != "CustomResourceDefinition":
+    crd = crd_facts(manifest) if manifest.get("kind") == "CustomResourceDefinition" else None
+    if crd is None:
         return None
-    spec = mapping(manifest.get("spec"))
-    names = mapping(spec.get("names"))
-    group, kind = text(spec.get("group")), text(names.get("kind"))
-    plural = text(names.get("plural")) or plural_of(kind)
-    return GroupKind(group, kind), PermittedResource(group, plural, spec.get("scope") != "Cluster")
+    plural = crd.plural or plural_of(crd.kind.kind)
+    return crd.kind, PermittedResource(crd.kind.group, plural, crd.scope != "Cluster")

@@ -1,17 +1,15 @@
 """The kinds that the chart's own crds/ bring: `helm install` asks what the cluster serves after it has created them."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 from rukpak_py.content import yaml
+from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.helm.chart import Chart
 from rukpak_py.formats.helm.cluster_view import ClusterView, ServedKind, ServedVersion
 from rukpak_py.formats.helm.output import crd_files
-
-_CRD = "CustomResourceDefinition"
 
 
 def with_own_kinds(view: ClusterView, chart: Chart, limits: Limits) -> ClusterView:
@@ -38,27 +36,11 @@ def _kinds_of(data: bytes, limits: Limits) -> Iterator[ServedVersion]:
     except ContentError:
         return
     for document in documents:
-        if isinstance(document, dict) and document.get("kind") == _CRD:
-            yield from _of_definition(_mapping(document.get("spec")))
-
-
-def _of_definition(spec: Mapping[str, Any]) -> Iterator[ServedVersion]:
-    names, group = _mapping(spec.get("names")), spec.get("group")
-    kind, plural = names.get("kind"), names.get("plural")
-    if not (isinstance(group, str) and isinstance(kind, str) and isinstance(plural, str) and group and kind and plural):
-        return
-    one = ServedKind(kind=kind, plural=plural, namespaced=spec.get("scope") == "Namespaced")
-    for version in _served(spec.get("versions")):
-        yield ServedVersion(group=group, version=version, kinds=(one,))
-
-
-def _served(versions: object) -> Iterable[str]:
-    for version in versions if isinstance(versions, list) else ():
-        named = _mapping(version)
-        name = named.get("name")
-        if isinstance(name, str) and named.get("served"):
-            yield name
-
-
-def _mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, dict) else {}
+        if not isinstance(document, dict) or document.get("kind") != "CustomResourceDefinition":
+            continue
+        crd = crd_facts(document)
+        if crd is None or not crd.plural:
+            continue
+        one = ServedKind(kind=crd.kind.kind, plural=crd.plural, namespaced=crd.namespaced)
+        for version in crd.versions:
+            yield ServedVersion(group=crd.kind.group, version=version, kinds=(one,))

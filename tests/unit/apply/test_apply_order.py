@@ -1,11 +1,9 @@
 """The order in which objects are applied."""
 
-from typing import Any
-
 import pytest
 
-from rukpak_py.apply.order import ApplyPhase, custom_kinds_of, is_builtin, phase_of
-from rukpak_py.core.objects import GroupKind, GroupVersionKind
+from rukpak_py.apply.order import ApplyPhase, is_builtin, phase_of
+from rukpak_py.core.objects import GroupVersionKind
 
 RBAC = "rbac.authorization.k8s.io/v1"
 ADMISSION = "admissionregistration.k8s.io/v1"
@@ -88,37 +86,3 @@ def test_groups_that_the_server_itself_serves(group: str) -> None:
 )
 def test_groups_of_crds_and_aggregated_servers(group: str) -> None:
     assert not is_builtin(group)
-
-
-def crd(**spec: Any) -> dict[str, Any]:
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
-
-
-def test_the_kinds_that_crds_define() -> None:
-    manifests = [
-        crd(group="shop.test", names={"kind": "Shop"}, scope="Namespaced"),
-        crd(group="shop.test", names={"kind": "City"}, scope="Cluster"),
-        {"apiVersion": "v1", "kind": "ConfigMap"},
-    ]
-    assert custom_kinds_of(manifests) == {GroupKind("shop.test", "Shop"): True, GroupKind("shop.test", "City"): False}
-
-
-@pytest.mark.parametrize(
-    "manifest",
-    [
-        {},
-        {"apiVersion": 1, "kind": None},
-        {
-            "apiVersion": "shop.test/v1",
-            "kind": "CustomResourceDefinition",
-            "spec": {"group": "a", "names": {"kind": "B"}},
-        },
-        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"},
-        crd(group="shop.test", names=[]),
-        crd(group=5, names={"kind": "Shop"}),
-        crd(names={"kind": "Shop"}),
-        crd(group="shop.test", names={"kind": ""}),
-    ],
-)
-def test_what_is_no_crd_defines_nothing(manifest: dict[str, Any]) -> None:
-    assert custom_kinds_of([manifest]) == {}

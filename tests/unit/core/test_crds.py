@@ -1,0 +1,56 @@
+"""The one reading of a CustomResourceDefinition: of the cluster, of content and of charts."""
+
+import json
+from typing import Any
+
+import pytest
+
+from rukpak_py.core.crds import crd_facts
+from rukpak_py.core.objects import GroupKind
+
+
+def crd(**spec: Any) -> dict[str, Any]:
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+
+
+def test_crd_gives_the_same_facts_as_json_and_decoded() -> None:
+    versions = [{"name": "v1", "served": True, "schema": {"a": [1]}}, {"name": "v1beta1", "served": False}]
+    manifest = crd(group="shop.test", names={"kind": "Shop", "plural": "shops"}, scope="Namespaced", versions=versions)
+    manifest["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
+    found = crd_facts(manifest)
+    assert found is not None
+    assert found == crd_facts(json.dumps(manifest).encode())
+    assert (found.kind, found.plural, found.versions) == (GroupKind("shop.test", "Shop"), "shops", ("v1",))
+    assert found.namespaced
+    assert found.is_established
+
+
+def test_crd_of_a_cluster_kind_without_status_is_neither_namespaced_nor_established() -> None:
+    found = crd_facts(crd(group="shop.test", names={"kind": "City"}, scope="Cluster"))
+    assert found is not None
+    assert (found.namespaced, found.is_established, found.versions) == (False, False, ())
+
+
+def test_crd_version_that_does_not_say_whether_it_is_served_counts_as_served() -> None:
+    """The API server refuses such content in its own words; a missing kind would be told before them."""
+    found = crd_facts(crd(group="shop.test", names={"kind": "Shop"}, versions=[{"name": "v1"}]))
+    assert found is not None
+    assert found.versions == ("v1",)
+
+
+@pytest.mark.parametrize(
+    "manifest",
+    [
+        {},
+        {"apiVersion": 1, "kind": None, "spec": None},
+        {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"},
+        crd(group="shop.test", names=[]),
+        crd(group=5, names={"kind": "Shop"}),
+        crd(names={"kind": "Shop"}),
+        crd(group="shop.test", names={"kind": ""}),
+        crd(group="shop.test", names={"kind": "Shop"}, versions=[5]),
+    ],
+)
+def test_malformed_crd_defines_nothing(manifest: dict[str, Any]) -> None:
+    assert crd_facts(manifest) is None
+    assert crd_facts(json.dumps(manifest).encode()) is None
