@@ -11,12 +11,12 @@ import asyncio
 import logging
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from time import monotonic
 
 import msgspec
 
 from rukpak_py.apply.order import is_builtin
+from rukpak_py.core.crds import CrdFacts, crd_facts
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.core.text import excerpt, joined
@@ -37,21 +37,6 @@ RETRY_SECONDS = 1.0
 AUTOMANAGED_LABEL = "kube-aggregator.kubernetes.io/automanaged"
 SERVICE_MESSAGE_CHARACTERS = 500  # of what an API service says about itself
 GONE_AFTER_SECONDS = 60.0  # between two complete discoveries that do not show a built-in kind
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class CrdFacts:
-    """What a CRD in the cluster says about its kind."""
-
-    kind: GroupKind
-    plural: str
-    namespaced: bool
-    versions: frozenset[str]  # those that are served
-    is_established: bool
-
-    def resource(self, version: str) -> Resource:
-        gvk = GroupVersionKind(self.kind.group, version, self.kind.kind)
-        return Resource(gvk=gvk, plural=self.plural, namespaced=self.namespaced)
 
 
 class Cluster:
@@ -107,7 +92,7 @@ class Cluster:
         """By its CRD, which a watch shows before discovery does, else by discovery."""
         crd = self.crd_of(gvk.group_kind)
         if crd is not None and crd.is_established and gvk.version in crd.versions:
-            return crd.resource(gvk.version)
+            return crd_resource(crd, gvk.version)
         return self.discovery.find(gvk)
 
     def is_established(self, kind: GroupKind) -> bool:
@@ -264,26 +249,13 @@ class Cluster:
 
     def _agrees(self, kind: GroupKind) -> bool:
         crd = self.crd_of(kind)
-        wanted = crd.versions if crd is not None and crd.is_established else frozenset[str]()
+        wanted = set(crd.versions) if crd is not None and crd.is_established else set[str]()
         return {resource.gvk.version for resource in self._served_kinds.get(kind, ())} == wanted
 
 
-def crd_facts(crd: bytes) -> CrdFacts | None:
-    """Of a live CRD, or of one that content has. None: it is not usable."""
-    try:
-        decoded = _CRD.decode(crd)
-    except msgspec.DecodeError:
-        return None
-    conditions: list[_Condition] = []
-    with suppress(msgspec.DecodeError):  # content may have any status; no server reads it
-        conditions = _STATUS.decode(decoded.status).conditions or []
-    return CrdFacts(
-        kind=GroupKind(decoded.spec.group, decoded.spec.names.kind),
-        plural=decoded.spec.names.plural,
-        namespaced=decoded.spec.scope == "Namespaced",
-        versions=frozenset(version.name for version in decoded.spec.versions if version.served),
-        is_established=any(one.type == "Established" and one.status == "True" for one in conditions),
-    )
+def crd_resource(crd: CrdFacts, version: str) -> Resource:
+    gvk = GroupVersionKind(crd.kind.group, version, crd.kind.kind)
+    return Resource(gvk=gvk, plural=crd.plural, namespaced=crd.namespaced)
 
 
 class _Condition(msgspec.Struct, gc=False, frozen=True):
@@ -300,30 +272,4 @@ class _ApiService(msgspec.Struct, gc=False, frozen=True):
     status: _Status | None = None
 
 
-class _CrdNames(msgspec.Struct, gc=False, frozen=True):
-    kind: str
-    plural: str
-
-
-class _CrdVersion(msgspec.Struct, gc=False, frozen=True):
-    name: str
-    served: bool = True
-
-
-class _CrdSpec(msgspec.Struct, gc=False, frozen=True):
-    """Without schemas, which may be megabytes."""
-
-    group: str
-    names: _CrdNames
-    scope: str
-    versions: list[_CrdVersion]
-
-
-class _Crd(msgspec.Struct, gc=False, frozen=True):
-    spec: _CrdSpec
-    status: msgspec.Raw = msgspec.Raw(b"{}")
-
-
 _API_SERVICE = msgspec.json.Decoder(_ApiService)
-_CRD = msgspec.json.Decoder(_Crd)
-_STATUS = msgspec.json.Decoder(_Status)

@@ -1,6 +1,7 @@
 """A CustomResourceDefinition as what it says of its kind, without its schemas, which may be megabytes."""
 
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,30 +13,26 @@ from rukpak_py.core.objects import GroupKind
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CrdFacts:
     kind: GroupKind
-    plural: str  # empty: it does not say
-    scope: str
-    versions: tuple[str, ...]  # that are served
+    plural: str
+    namespaced: bool
+    versions: tuple[str, ...]  # those that are served
     is_established: bool
-
-    @property
-    def namespaced(self) -> bool:
-        return self.scope == "Namespaced"
 
 
 class _Names(msgspec.Struct, gc=False, frozen=True):
-    kind: str = ""
-    plural: str = ""
+    kind: str
+    plural: str
 
 
 class _Version(msgspec.Struct, gc=False, frozen=True):
-    name: str = ""
+    name: str
     served: bool = True
 
 
 class _Spec(msgspec.Struct, gc=False, frozen=True):
-    group: str = ""
-    scope: str = ""
-    names: _Names = _Names()
+    group: str
+    scope: str
+    names: _Names
     versions: list[_Version] = []
 
 
@@ -49,27 +46,27 @@ class _Status(msgspec.Struct, gc=False, frozen=True):
 
 
 class _Crd(msgspec.Struct, gc=False, frozen=True):
-    spec: _Spec = _Spec()
-    status: _Status | None = None
+    spec: _Spec
+    status: Any = None  # content may have any; no server reads it
 
 
 _CRD = msgspec.json.Decoder(_Crd)
 
 
 def crd_facts(crd: bytes | Mapping[str, Any]) -> CrdFacts | None:
-    """The facts of a manifest, as JSON or decoded. None: it defines no kind; the API server says what is wrong."""
+    """Facts of a live CRD, or of one that content has, as JSON or decoded. None: it is not usable."""
     try:
         found = _CRD.decode(crd) if isinstance(crd, bytes) else msgspec.convert(crd, _Crd)
     except msgspec.DecodeError:
         return None
+    conditions: list[_Condition] = []
+    with suppress(msgspec.ValidationError):
+        conditions = msgspec.convert(found.status, _Status).conditions or []
     spec = found.spec
-    if not spec.group or not spec.names.kind:
-        return None
-    conditions = (found.status.conditions if found.status is not None else None) or ()
     return CrdFacts(
         kind=GroupKind(spec.group, spec.names.kind),
         plural=spec.names.plural,
-        scope=spec.scope,
-        versions=tuple(version.name for version in spec.versions if version.served and version.name),
+        namespaced=spec.scope == "Namespaced",
+        versions=tuple(version.name for version in spec.versions if version.served),
         is_established=any(one.type == "Established" and one.status == "True" for one in conditions),
     )

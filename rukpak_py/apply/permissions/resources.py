@@ -69,5 +69,4 @@ def _definition(manifest: Json) -> tuple[GroupKind, PermittedResource] | None:
     crd = crd_facts(manifest) if manifest.get("kind") == "CustomResourceDefinition" else None
     if crd is None:
         return None
-    plural = crd.plural or plural_of(crd.kind.kind)
-    return crd.kind, PermittedResource(crd.kind.group, plural, crd.scope != "Cluster")
+    return crd.kind, PermittedResource(crd.kind.group, crd.plural, crd.namespaced)

@@ -20,7 +20,7 @@ from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, k
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.results import Wakes, kind_wakes
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.cluster import Cluster, crd_facts
+from rukpak_py.controllers.cluster import Cluster, crd_resource
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -30,6 +30,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
 from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.writes import add_finalizer
+from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey
 from rukpak_py.formats.hook import Hook, has_delete_hooks
 from rukpak_py.kube.client import Client
@@ -236,7 +237,7 @@ class Kinds:
             resource = (
                 self._cluster.discovery.find(gvk)
                 or brought.get(gvk)
-                or (crd.resource(gvk.version) if crd is not None else None)
+                or (crd_resource(crd, gvk.version) if crd is not None else None)
             )
             if resource is not None:
                 resources[gvk] = resource
@@ -288,7 +289,8 @@ def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:
 def _brought_by(obj: Object) -> Mapping[GroupVersionKind, Resource]:
     """An unusable CRD brings none: the server will say what is wrong with it."""
     crd = crd_facts(obj.json) if obj.head.gvk.group_kind == CRDS.group_kind else None
-    return {resource.gvk: resource for resource in map(crd.resource, crd.versions)} if crd is not None else {}
+    resources = [crd_resource(crd, version) for version in crd.versions] if crd is not None else []
+    return {resource.gvk: resource for resource in resources}
 
 
 _DENIED = {Cause.KINDS_HELD_BACK: Cause.KINDS_HELD_BACK_DENIED, Cause.KINDS_HIDDEN: Cause.KINDS_HIDDEN_DENIED}

@@ -39,7 +39,7 @@ def _kinds_of(data: bytes, limits: Limits) -> Iterator[ServedVersion]:
         if not isinstance(document, dict) or document.get("kind") != "CustomResourceDefinition":
             continue
         crd = crd_facts(document)
-        if crd is None or not crd.plural:
+        if crd is None:
             continue
         one = ServedKind(kind=crd.kind.kind, plural=crd.plural, namespaced=crd.namespaced)
         for version in crd.versions:

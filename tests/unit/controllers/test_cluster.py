@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from rukpak_py.controllers import cluster as module
-from rukpak_py.controllers.cluster import AUTOMANAGED_LABEL, FRESH_SECONDS, GONE_AFTER_SECONDS, LAG_SECONDS, Cluster
+from rukpak_py.controllers.cluster import (
+    AUTOMANAGED_LABEL,
+    FRESH_SECONDS,
+    GONE_AFTER_SECONDS,
+    LAG_SECONDS,
+    Cluster,
+    crd_resource,
+)
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.errors import ServerUnavailableError
@@ -167,8 +174,8 @@ async def test_a_crd_says_where_its_objects_live_and_which_versions_it_serves(be
     bench.shows_crd("v1", "v2")
     facts = bench.cluster.crd_of(BASKET.group_kind)
     assert facts is not None
-    assert facts.versions == {"v1", "v2"}
-    assert facts.resource("v1") == BASKETS
+    assert facts.versions == ("v1", "v2")
+    assert crd_resource(facts, "v1") == BASKETS
     assert bench.cluster.is_established(BASKET.group_kind)
     assert bench.cluster.serves(BASKETS)
     bench.shows_crd("v2")
@@ -266,7 +273,7 @@ async def test_of_two_crds_that_claim_a_kind_the_established_one_counts(bench: B
     bench.informer(1).shows("rivals.shop.example.org", rival)
     facts = bench.cluster.crd_of(BASKET.group_kind)
     assert facts is not None
-    assert facts.versions == {"v1"}
+    assert facts.versions == ("v1",)
     bench.informer(1).shows("rivals.shop.example.org", None)
     assert bench.cluster.is_established(BASKET.group_kind)
 

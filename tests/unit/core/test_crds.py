@@ -10,12 +10,14 @@ from rukpak_py.core.objects import GroupKind
 
 
 def crd(**spec: Any) -> dict[str, Any]:
-    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": spec}
+    whole = {"group": "shop.test", "names": {"kind": "Shop", "plural": "shops"}, "scope": "Namespaced", "versions": []}
+    given = {name: value for name, value in (whole | spec).items() if value is not None}
+    return {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition", "spec": given}
 
 
 def test_crd_gives_the_same_facts_as_json_and_decoded() -> None:
     versions = [{"name": "v1", "served": True, "schema": {"a": [1]}}, {"name": "v1beta1", "served": False}]
-    manifest = crd(group="shop.test", names={"kind": "Shop", "plural": "shops"}, scope="Namespaced", versions=versions)
+    manifest = crd(versions=versions)
     manifest["status"] = {"conditions": [{"type": "Established", "status": "True"}]}
     found = crd_facts(manifest)
     assert found is not None
@@ -26,16 +28,23 @@ def test_crd_gives_the_same_facts_as_json_and_decoded() -> None:
 
 
 def test_crd_of_a_cluster_kind_without_status_is_neither_namespaced_nor_established() -> None:
-    found = crd_facts(crd(group="shop.test", names={"kind": "City"}, scope="Cluster"))
+    found = crd_facts(crd(scope="Cluster"))
     assert found is not None
     assert (found.namespaced, found.is_established, found.versions) == (False, False, ())
 
 
 def test_crd_version_that_does_not_say_whether_it_is_served_counts_as_served() -> None:
     """The API server refuses such content in its own words; a missing kind would be told before them."""
-    found = crd_facts(crd(group="shop.test", names={"kind": "Shop"}, versions=[{"name": "v1"}]))
+    found = crd_facts(crd(versions=[{"name": "v1"}]))
     assert found is not None
     assert found.versions == ("v1",)
+
+
+@pytest.mark.parametrize("status", [None, [], "x", {"conditions": None}, {"conditions": [5]}])
+def test_crd_with_any_status_in_content_is_not_established(status: object) -> None:
+    found = crd_facts({**crd(), "status": status})
+    assert found is not None
+    assert not found.is_established
 
 
 @pytest.mark.parametrize(
@@ -44,13 +53,14 @@ def test_crd_version_that_does_not_say_whether_it_is_served_counts_as_served() -
         {},
         {"apiVersion": 1, "kind": None, "spec": None},
         {"apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition"},
-        crd(group="shop.test", names=[]),
-        crd(group=5, names={"kind": "Shop"}),
+        crd(names=[]),
         crd(names={"kind": "Shop"}),
-        crd(group="shop.test", names={"kind": ""}),
-        crd(group="shop.test", names={"kind": "Shop"}, versions=[5]),
+        crd(group=5),
+        crd(group=None),
+        crd(scope=None),
+        crd(versions=[5]),
     ],
 )
-def test_malformed_crd_defines_nothing(manifest: dict[str, Any]) -> None:
+def test_malformed_crd_has_no_facts(manifest: dict[str, Any]) -> None:
     assert crd_facts(manifest) is None
     assert crd_facts(json.dumps(manifest).encode()) is None

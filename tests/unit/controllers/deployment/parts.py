@@ -16,7 +16,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.capabilities import Capabilities
-from rukpak_py.controllers.cluster import Cluster, CrdFacts
+from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -33,6 +33,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Conclusion
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.core.crds import CrdFacts
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.formats.helm.cluster_view import ClusterView
@@ -144,7 +145,7 @@ def crd_facts(resource: Resource, *versions: str) -> dict[GroupKind, CrdFacts]:
         kind=resource.group_kind,
         plural=resource.plural,
         namespaced=resource.namespaced,
-        versions=frozenset(versions or {resource.gvk.version}),
+        versions=versions or (resource.gvk.version,),
         is_established=True,
     )
     return {resource.group_kind: facts}
