@@ -1,4 +1,4 @@
-"""What is told of the hooks of a chart. The first object of the fact is the hook."""
+"""Messages about the hooks of a chart. The first object of the fact is the hook."""
 
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result.progress import Detail, Objects, Words

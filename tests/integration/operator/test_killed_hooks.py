@@ -59,7 +59,7 @@ def is_apply(exchange: Exchange) -> bool:
     return exchange.is_apply and exchange.namespace.startswith("app-")
 
 
-# In the order in which they come; whoever waits for one of them has seen those before it.
+# In the order in which they come; a test that waits for one of them has seen those before it.
 STEPS = (
     ("the first hook is created", is_hook),
     ("its record", is_record),
@@ -128,7 +128,7 @@ def is_deletion_of_a_hook(exchange: Exchange) -> bool:
 async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
     tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
 ) -> None:
-    """When somebody asks it is run again, once, also by another process than the one that deleted what there was."""
+    """On request it is run again, once, also by another process than the one that deleted what there was."""
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}", "--hook-timeout=2"])
     await operator.start()
     await deploy(tenant, await publish(tenant, job_hook("hangs", "pre-install")))
@@ -161,7 +161,7 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
 async def test_a_hook_that_goes_while_no_operator_is_there_has_failed(
     tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
 ) -> None:
-    """As a Job whose time to live is over: nobody knows what it has done."""
+    """As a Job whose time to live is over: its end cannot be read."""
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
     await operator.start()
     await deploy(tenant, await publish(tenant, job_hook("goes", "pre-install")))

@@ -28,7 +28,7 @@ async def annotate(stage: Stage, name: str, key: str, value: str) -> None:
 
 
 async def end_pod(stage: Stage, job: str, phase: str) -> None:
-    """Of the Job that is there now, as a node would say."""
+    """End the pod of the Job that is there now, as a node would say."""
     uid = (await stage.until(JOBS, stage.namespace, job))["metadata"]["uid"]
 
     async def waiting() -> list[str]:
@@ -118,7 +118,7 @@ async def test_nothing_but_definitions_is_applied_before_the_first_hooks_have_en
     await stage.client.delete(CRDS, "", crd["metadata"]["name"])
 
 
-async def test_a_hook_that_fails_leaves_the_old_version_running_until_somebody_asks_again(stage: Stage) -> None:
+async def test_failed_hook_leaves_the_old_version_running_until_a_request(stage: Stage) -> None:
     name = await installed(stage, {"templates/settings.yaml": settings(a="1")})
     files = {"templates/job.yaml": job_hook("migrate", "pre-upgrade"), "templates/settings.yaml": settings(a="2")}
     await change(stage, name, files, "next")
@@ -176,7 +176,7 @@ async def test_hook_of_a_superseded_upgrade_is_named_and_waited_for(stage: Stage
     await until_told(stage, name, "HookEnded", "Normal: ", "of an installation that was given up has succeeded")
 
 
-async def test_hooks_are_skipped_when_somebody_says_so(stage: Stage) -> None:
+async def test_hooks_are_skipped_on_request(stage: Stage) -> None:
     files = {"templates/job.yaml": job_hook("migrate", "pre-install,pre-delete"), "templates/a.yaml": settings(a="1")}
     name = await deploy(stage, await chart_source(stage, files))
     await end_pod(stage, "migrate", "Failed")
@@ -188,7 +188,7 @@ async def test_hooks_are_skipped_when_somebody_says_so(stage: Stage) -> None:
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
 
 
-async def test_what_a_former_run_left_is_replaced_where_the_policy_says_so(stage: Stage) -> None:
+async def test_hook_of_a_former_run_is_replaced_where_its_policy_says_so(stage: Stage) -> None:
     """Content that comes back runs its hooks again."""
     files = {"templates/job.yaml": job_hook("migrate", "pre-install,pre-upgrade"), "templates/a.yaml": settings(a="1")}
     source = await chart_source(stage, files)
@@ -216,7 +216,7 @@ async def test_what_a_former_run_left_is_replaced_where_the_policy_says_so(stage
     await stage.until_deployment(name, has_run("migrate"), says("Ready", "True"), seconds=90)
 
 
-async def test_what_a_later_hook_needs_goes_when_all_have_succeeded(stage: Stage) -> None:
+async def test_hook_that_a_later_one_needs_is_deleted_when_all_have_succeeded(stage: Stage) -> None:
     after = {"delete_policy": "before-hook-creation,hook-succeeded"}
     files = {
         "templates/a.yaml": hook("account", "pre-install", weight="-1", **after),
@@ -238,7 +238,7 @@ async def test_what_a_later_hook_needs_goes_when_all_have_succeeded(stage: Stage
     await stage.until_gone(JOBS, stage.namespace, "migrate")
 
 
-async def test_an_object_of_somebody_else_is_left_alone(stage: Stage) -> None:
+async def test_foreign_object_in_the_place_of_a_hook_is_left_alone(stage: Stage) -> None:
     body: Document = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "mine"}, "data": {"a": "theirs"}}
     await stage.client.create(CONFIG_MAPS, stage.namespace, canonical_json(body))
     name = await deploy(stage, await chart_source(stage, {"templates/a.yaml": hook("mine", "pre-install")}))
@@ -258,7 +258,7 @@ async def test_an_object_of_somebody_else_is_left_alone(stage: Stage) -> None:
     await stage.until_ready(name)
 
 
-async def test_what_the_original_installed_has_run_its_hooks(stage: Stage) -> None:
+async def test_content_that_the_original_installed_has_run_its_hooks(stage: Stage) -> None:
     files = {"templates/job.yaml": job_hook("migrate", "pre-install,pre-upgrade"), "templates/a.yaml": settings(a="1")}
     name = await deploy(stage, await chart_source(stage, files), suspend=True)
     status = {"status": {"activeBundle": await stage.wanted_bundle(name)}}

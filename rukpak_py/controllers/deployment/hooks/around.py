@@ -100,7 +100,7 @@ class ReleaseHooks:
                 return progress + Progress(facts=(*facts, look_again(LEFT_SECONDS)) if is_left else ())
 
     async def _former(self, attempt: Attempt) -> SupersededHookRuns | LookAgain | HooksOver:
-        """Of installations that were superseded while a hook was at work, or between two."""
+        """Look after installations that were superseded while a hook was at work, or between two."""
         deployment, state, events = attempt.deployment, attempt.state.hooks, events_of(attempt)
         if self._superseded.status(deployment).running_hook is None:
             return await self._superseded.delete_between(deployment, state, run_of(attempt, INSTALL.before))
@@ -112,7 +112,7 @@ class ReleaseHooks:
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedContent:
-    """What is being deleted, as far as hooks are concerned. `attempt` None: there are none to be run.
+    """Content that is being deleted, as far as hooks are concerned. `attempt` None: there are none to be run.
 
     `facts` are told beside what follows.
     """
@@ -164,7 +164,7 @@ class DeletionHooks:
         return await self._stage.run(content.attempt, content.hooks, event)
 
     async def clean_up(self, deployment: BundleDeployment) -> Progress | None:
-        """Before the deployment goes: hooks that the collector does not delete. None: they are gone."""
+        """Delete the hooks that the collector leaves, before the deployment goes. None: they are gone."""
         failures = await self._superseded.delete_uncollected(deployment)
         if not failures:
             return None
@@ -208,7 +208,7 @@ def _advised(fact: Fact, why: str) -> Fact:
 
 
 def _recorded(deployment: BundleDeployment) -> Bundle | None:
-    """Of the history, where the collector was faster than we are: its rendering may be kept."""
+    """Make the Bundle of the history again, where the collector was faster: its rendering may be kept."""
     installed = installed_of(deployment.status)
     template = installed.template if installed is not None else None
     if installed is None or template is None:
@@ -218,7 +218,7 @@ def _recorded(deployment: BundleDeployment) -> Bundle | None:
 
 
 def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:
-    """Whatever is rendered now counts as what was installed."""
+    """The deployment without recorded digests: any rendering counts as the installed one."""
     status = deployment.status
     history = tuple(structs.replace(entry, rendering_digest="") for entry in status.history)
     return structs.replace(deployment, status=structs.replace(status, history=history))

@@ -1,4 +1,4 @@
-"""What a look at hooks comes to: `HooksOver`, or a `Progress` with facts about the hook that holds up what follows.
+"""The results of a look at hooks: `HooksOver`, or a `Progress` with facts about the hook that holds up what follows.
 
 What was just recorded makes everything else that this look has found out of date: nothing but what has happened is told
 then (`LookAgain`), and the next look begins with it.
@@ -30,7 +30,7 @@ HOOKS_BEGIN_AGAIN = Fact(cause=Cause.HOOKS_BEGIN_AGAIN, detail=details.HOOKS_BEG
 
 @dataclass(slots=True)
 class HookState:
-    """What this process remembers of the hooks of a deployment. The status has what another process needs to know."""
+    """The memory of this process of a deployment's hooks. The status has what another process needs to know."""
 
     run: str = ""  # whose first hook was begun
     created: tuple[str, float] = ("", 0.0)  # the last object that this process has created: its uid, and the loop time
@@ -41,14 +41,14 @@ class HookState:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HooksOver:
-    """All that is due has ended well. `facts` are told beside what follows."""
+    """All hooks that are due have ended well. `facts` are told beside what follows."""
 
     facts: tuple[Fact, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookAgain:
-    """What is known changes at this moment. `after`: seconds until the next look; `facts`: what has happened."""
+    """Something was recorded. `after`: seconds until the next look; `facts`: what has happened."""
 
     after: float = 0.0
     facts: tuple[Fact, ...] = ()

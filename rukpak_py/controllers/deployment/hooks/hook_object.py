@@ -178,7 +178,7 @@ def _joined(*parts: str) -> str:
 
 
 def seconds_since(then: str | None, now: str) -> float:
-    """As far as two clocks can tell."""
+    """The time between two clocks; 0 where it cannot be told."""
     try:
         return max(0.0, (datetime.fromisoformat(now) - datetime.fromisoformat(then or now)).total_seconds())
     except (TypeError, ValueError):
@@ -186,7 +186,7 @@ def seconds_since(then: str | None, now: str) -> float:
 
 
 def ended_hook(hook: RunningHook, end: HookVerdict, *, started_at: str, now: str) -> HookRecord:
-    """How it has ended, as it stands in the status."""
+    """The record of its end, as it stands in the status."""
     fields: dict[str, Any] = {name: getattr(hook, name) for name in HookInStatus.__struct_fields__}
     return HookRecord(
         **fields,
@@ -278,7 +278,7 @@ def _of_superseded(recorded: RunningHook | None, live: LiveHook | None) -> HookS
 
 
 def is_object_of(hook: HookInStatus, live: Metadata) -> bool:
-    """By the mark of its run where its uid is not known yet."""
+    """Whether the record is of this object: by the mark of its run while its uid is not recorded."""
     return live.uid == hook.uid if hook.uid else live.annotations.get(HOOK_RUN_ANNOTATION) == hook.run
 
 

@@ -52,7 +52,7 @@ class HookWatch:
         self._on_restore = on_restore
 
     def start(self, resource: Resource) -> None:
-        """More than once does nothing."""
+        """Watch the kind, unless it is watched already."""
         if resource.group_kind not in self.informers:
             informer = self.informers[resource.group_kind] = Informer(
                 self._client,
@@ -93,7 +93,7 @@ class HookObjects:
         self._seconds = seconds
 
     async def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
-        """Asked for again when it is unknown: an object of the same chart may have brought it."""
+        """Refresh discovery when the kind is unknown: an object of the same chart may have brought it."""
         found = self._cluster.resource_of(gvk)
         if found is None:
             await self._cluster.refresh()
@@ -103,7 +103,7 @@ class HookObjects:
     async def read(
         self, deployment: BundleDeployment, state: HookState, resource: Resource, key: ObjectKey
     ) -> LiveHook | None:
-        """For what this process has created the clock of the server does not count."""
+        """Read the object. Its age counts by our clock alone where this process has created it."""
         try:
             body = await self._target_of(deployment).client.get(resource, key.namespace, key.name)
         except NotFoundError:
@@ -133,7 +133,7 @@ class HookObjects:
     async def delete(
         self, deployment: BundleDeployment, resource: Resource, key: ObjectKey, uid: str, propagation: str
     ) -> None:
-        """Only the object with this uid; it may be gone already, and its end is not waited for."""
+        """Delete the object with this uid, which may be gone already, without waiting for its end."""
         client = self._target_of(deployment).client
         with suppress(NotFoundError, StaleError):
             await client.delete(resource, key.namespace, key.name, uid=uid, propagation=propagation)
@@ -141,7 +141,7 @@ class HookObjects:
     async def delete_recorded(
         self, deployment: BundleDeployment, state: HookState, hooks: Iterable[HookInStatus]
     ) -> list[tuple[ObjectKey, RukPakError]]:
-        """Once by each process. The answer: what could not be deleted. A kind that is not served has no objects."""
+        """Delete each of them once in this process; return the failures. A kind that is not served has no objects."""
         failures: list[tuple[ObjectKey, RukPakError]] = []
         for one in hooks:
             if one.uid in state.deleted:

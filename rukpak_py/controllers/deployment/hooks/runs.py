@@ -66,7 +66,7 @@ class HookExecution:
         return tuple(record for record in status.hooks if record.run == self.mark)
 
     def superseded(self, status: BundleDeploymentStatus) -> tuple[HookRecord, ...]:
-        """Of this installation as it was rendered before, at any of its events."""
+        """Records of this installation as it was rendered before, at any of its events."""
         if not self.rendering:
             return ()
         return tuple(
@@ -187,7 +187,7 @@ def has_failed(record: HookRecord) -> bool:
 
 
 def goes_by_policy(one: HookRecord | RunningHook) -> bool:
-    """Once its event has ended, or its installation was superseded. Definitions are never deleted."""
+    """Whether it is deleted once its event has ended, or its installation was superseded. Definitions never are."""
     policy = DeletePolicy.HOOK_SUCCEEDED if one.result == HookResult.SUCCEEDED else DeletePolicy.HOOK_FAILED
     return bool(one.uid) and policy in one.delete_policies and one.gvk.group_kind != CRDS.group_kind
 

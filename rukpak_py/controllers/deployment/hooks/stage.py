@@ -222,7 +222,7 @@ class HookStage:
         return await self._act(due, wanted, live)
 
     async def _act(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
-        """One effect. What it changes is seen at the next look."""
+        """Have one effect, which the next look sees."""
         found = situation(due.recorded, live, wanted)
         if found in _CHANGES and not self._is_wanted(due):
             return LookAgain(after=UNWANTED_SECONDS).progress
@@ -247,7 +247,7 @@ class HookStage:
                 return await self._record_end(due, wanted, live)
 
     async def _announce(self, due: DueHook, hook: RunningHook) -> Progress:
-        """Whatever happens to this process, the next one knows what is about to be created, and that it was."""
+        """Record what is about to be created, and its uid when it is: the next process needs both."""
         look = 0.0
         try:
             await self._writer.record_fields(due.deployment, StatusChange(running_hook=hook))
@@ -268,7 +268,7 @@ class HookStage:
         return await self._announce(due, due.running(wanted, uid=created.uid, asked=wanted.asked))
 
     async def _replace(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:
-        """A Job that may still be at work goes after its Pods."""
+        """Delete what is in its place; a Job that may still be at work goes after its Pods."""
         is_at_work = wanted.resource.group_kind == JOB and live.verdict is None
         propagation = "Foreground" if is_at_work else "Background"
         try:
@@ -280,7 +280,7 @@ class HookStage:
     def _waiting(
         self, due: DueHook, wanted: HookObject, live: LiveHook, left: float, begun: RunningHook | None = None
     ) -> Progress:
-        """The watch brings the key back before; what a former release has created it does not show."""
+        """Wait for the watch to bring the key back; it does not show what a former release has created."""
         self._objects.watch(wanted.resource)
         is_watched = HOOK_LABEL in live.metadata.labels
         return due.runs(begun, look=left if is_watched else min(left, UNWATCHED_SECONDS))
@@ -295,9 +295,9 @@ class HookStage:
         return Progress(facts=(replace(fact, wakes=frozenset({due.key})),))
 
     async def _record_end(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
-        """Of one revision only, and of one rendering of it; and of each run of a hook the last.
+        """Record the end; records are of one revision, of one rendering of it, and of the last run of each hook.
 
-        What others have left goes by its policy before their records do; it stays while it cannot.
+        Objects of other records are deleted by their policy before these go; a record stays while that is refused.
         """
         hook, end, started_at = due.recorded, _DELETED, ""
         if live is not None:
@@ -329,7 +329,7 @@ class HookStage:
         return LookAgain().progress
 
     def _is_wanted(self, due: DueHook) -> bool:
-        """By what is known now; the look was begun a while ago."""
+        """Whether the deployment, as it is known now, still asks for it; the look was begun a while ago."""
         deployment, latest = due.deployment, self._writer.latest(due.deployment)
         if latest is None or due.attempt.state.has_ended or skips_hooks(latest):
             return False
@@ -340,8 +340,8 @@ class HookStage:
 
 
 def _running(due: DueHook, wanted: HookObject, live: LiveHook) -> RunningHook:
-    """What runs to an end answers the request that it was created with; what needs no time answers the latest one,
-    else it would be run again for ever, with what needs it. So does what failed, and has succeeded since.
+    """The hook as the status has it. A hook that runs answers the request that it was created with; one that needs no
+    time answers the latest, else it would be run again for ever. So does one that failed and has succeeded since.
     """
     metadata = live.metadata
     answers_latest = not has_verdict(wanted.resource.group_kind) or metadata.uid == wanted.failed_uid

@@ -1,4 +1,4 @@
-"""What becomes of the hooks of an installation that another one superseded.
+"""Hooks of an installation that another one superseded: named, waited for, recorded and cleaned up.
 
 A spec that changes supersedes an installation, and the hook that it is at is not stopped: it may be half a migration.
 Until it has ended, or its time is over, the deployment names it, and begins no other hook. How it ended is recorded;
@@ -107,7 +107,7 @@ class SupersededHooks:
         return LookAgain()
 
     async def delete_uncollected(self, deployment: BundleDeployment) -> list[tuple[ObjectKey, RukPakError]]:
-        """Of a deployment that goes: hooks of the deletion that have no reference to it. Returns the failures."""
+        """Delete hooks of the deletion that have no reference to their deployment; return the failures."""
         status = self.status(deployment)
         running = (status.running_hook,) if status.running_hook is not None else ()
         failures: list[tuple[ObjectKey, RukPakError]] = []
@@ -132,7 +132,7 @@ class SupersededHooks:
     async def _record(
         self, deployment: BundleDeployment, hook: RunningHook, live: LiveHook | None, *, is_of_wanted: bool
     ) -> LookAgain:
-        """How it has ended, before anything of it is deleted: what is gone tells nothing of its end.
+        """Record its end before anything of it is deleted: an object that is gone tells nothing of its end.
 
         `is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked.
         """
@@ -165,7 +165,7 @@ class SupersededHooks:
         return LookAgain()
 
     async def _delete(self, deployment: BundleDeployment, state: HookState, due: Sequence[HookInStatus]) -> Fact | None:
-        """The first that may not be deleted; it is tried again."""
+        """Delete them; return a note of the first that may not be deleted. It is tried again."""
         for key, error in await self._objects.delete_recorded(deployment, state, due):
             event = next(one.event for one in due if one.key == key)
             detail = SupersededHookStays(event=event, why=str(error))

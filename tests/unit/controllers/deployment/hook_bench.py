@@ -77,7 +77,7 @@ class HookBench:
         return found.status
 
     def attempt(self, rendering: str = "sha256:a", **annotations: str) -> Attempt:
-        """Of the deployment as it is now."""
+        """The deployment as it is now."""
         found = self.deployments.get("shop") or deployment()
         found = replace(found, metadata=replace(found.metadata, annotations=annotations))
         one = attempt(of=found, state=self.state)
@@ -121,7 +121,7 @@ def hook(manifest: dict[str, Any], *policies: DeletePolicy, event: HookEvent = H
 
 
 def causes(found: Superseded | Progress) -> list[Cause]:
-    """Of what people read."""
+    """The causes that people read."""
     return [fact.cause for fact in found.facts if fact.row.kind is not Kind.SILENT]
 
 

@@ -1,4 +1,4 @@
-"""Whose hooks are run when a deployment is deleted: of the content that is installed, or of half a first install."""
+"""The hooks of a deletion are those of the content that is installed, or of half a first install."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -50,7 +50,7 @@ INSTALLED: dict[str, Any] = {"active_bundle": "old", "digest": DIGEST, "history"
 
 @dataclass
 class Bundles:
-    """What is left of the Bundles."""
+    """The Bundles that are left."""
 
     installed: Bundle | None = None
     wanted: Bundle | None = None
@@ -114,7 +114,7 @@ class Bench:
         return await self.hooks.content(of, DeploymentState())
 
     async def unknown(self, of: BundleDeployment) -> Progress:
-        """Of a deployment whose hooks are not known (yet)."""
+        """The result for a deployment whose hooks are not known (yet)."""
         found = await self.content(of)
         assert isinstance(found, Progress)
         return found
@@ -141,7 +141,7 @@ def deleted(*, delete_hooks: bool = True, config: Any = None, **status: Any) -> 
         (None, Cause.HOOKS_UNKNOWN, "Secret system/passwords does not exist"),
     ],
 )
-async def test_values_that_cannot_be_had_are_named_and_those_of_a_silent_server_asked_for_again(
+async def test_values_that_cannot_be_read_are_named_and_read_again_where_the_server_is_silent(
     bench: Bench, failing: Exception | None, cause: Cause, text: str
 ) -> None:
     bench.values.failing, bench.bundles.wanted = failing, unpacked("new")
@@ -152,7 +152,7 @@ async def test_values_that_cannot_be_had_are_named_and_those_of_a_silent_server_
     assert text in fact.text
 
 
-async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them(bench: Bench) -> None:
+async def test_content_without_hooks_or_with_hooks_skipped_is_not_rendered(bench: Bench) -> None:
     assert await bench.content(deleted(delete_hooks=False, **INSTALLED)) == DeletedContent()
     skipping = {SKIP_HOOKS_ANNOTATION: "true"}
     assert await bench.content(deleted(annotations=skipping, delete_hooks=False, **INSTALLED)) == DeletedContent()
@@ -163,7 +163,7 @@ async def test_nothing_is_rendered_where_there_are_no_hooks_or_nobody_wants_them
 
 
 @pytest.mark.parametrize("there", [True, False])
-async def test_the_content_is_what_was_installed_with_its_options_whatever_comes_out_now(
+async def test_deleted_content_is_the_installed_one_with_its_options_however_it_is_rendered(
     bench: Bench, *, there: bool
 ) -> None:
     """Its Bundle may have been collected, and another may have been made of its name."""
@@ -179,7 +179,7 @@ async def test_the_content_is_what_was_installed_with_its_options_whatever_comes
     assert bench.renderings.wanted == [asked.content], "an upgrade that is rendered must not hold it up"
 
 
-async def test_of_half_a_first_install_it_is_what_is_wanted(bench: Bench) -> None:
+async def test_deleted_content_of_half_a_first_install_is_the_wanted_one(bench: Bench) -> None:
     bench.bundles.wanted = unpacked("new", digest=OTHER_DIGEST)
     assert isinstance(await bench.content(deleted()), DeletedContent)
     assert bench.renderings.asked[0].bundle.metadata.name == "new"
@@ -193,7 +193,7 @@ async def test_of_half_a_first_install_it_is_what_is_wanted(bench: Bench) -> Non
         ({"active_bundle": "old", "digest": DIGEST}, Bundles()),  # of the original, and collected
     ],
 )
-async def test_what_nobody_knows_is_waited_for_with_advice(
+async def test_unknown_content_is_waited_for_with_advice(
     bench: Bench, status: dict[str, Any], bundles: Bundles
 ) -> None:
     bench.bundles = bundles

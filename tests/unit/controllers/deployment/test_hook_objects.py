@@ -62,7 +62,7 @@ def reference(owner: Any = OWNER) -> dict[str, Any]:
 # What is sent
 
 
-def test_it_has_the_mark_of_its_run_and_belongs_to_its_deployment_without_being_part_of_it() -> None:
+def test_hook_object_has_the_mark_of_its_run_and_a_reference_to_its_deployment() -> None:
     one = made({**config_map(annotations=FORGED), "status": {}})
     assert (one.key, one.replaces) == (("", "ConfigMap", "ns", "a"), True)
     assert sent(one)["metadata"] == {
@@ -76,7 +76,7 @@ def test_it_has_the_mark_of_its_run_and_belongs_to_its_deployment_without_being_
 
 
 @pytest.mark.parametrize("asked", ["", "now"])
-def test_it_says_which_request_it_answers(asked: str) -> None:
+def test_hook_object_names_the_request_that_it_answers(asked: str) -> None:
     forged = config_map(annotations={RECONCILE_AT_ANNOTATION: "forged"})
     assert sent(made(forged, asked=asked))["metadata"]["annotations"].get(RECONCILE_AT_ANNOTATION, "") == asked
 
@@ -84,7 +84,7 @@ def test_it_says_which_request_it_answers(asked: str) -> None:
 @pytest.mark.parametrize(
     ("resource", "more"), [(CONFIG_MAPS, {"outlives": True}), (CONFIG_MAPS, {"collected": False}), (CRDS, {})]
 )
-def test_what_stays_has_no_owner(resource: Resource, more: dict[str, Any]) -> None:
+def test_hook_object_that_stays_has_no_owner(resource: Resource, more: dict[str, Any]) -> None:
     manifest = {"apiVersion": resource.gvk.api_version, "kind": resource.gvk.kind, "metadata": {"name": "a"}}
     assert "ownerReferences" not in sent(made(manifest, resource, **more))["metadata"]
 
@@ -207,14 +207,14 @@ def test_situation_of_hooks_that_helm_left_and_of_definitions() -> None:
         ({"ownerReferences": [OWNER.reference], "labels": OUR_LABELS}, "is installed by the chart, too"),
     ],
 )
-def test_what_is_said_of_foreign_objects(live: dict[str, Any], text: str) -> None:
+def test_foreign_object_is_named_with_its_owner(live: dict[str, Any], text: str) -> None:
     said = refusal(metadata(**live), WANTED)
     assert said.startswith("ConfigMap ns/a ")
     assert text in said
 
 
 @pytest.mark.parametrize("live", [{}, {"annotations": HELM}])
-def test_a_claim_is_never_to_be_deleted(live: dict[str, Any]) -> None:
+def test_claim_in_the_place_of_a_hook_is_never_advised_to_be_deleted(live: dict[str, Any]) -> None:
     gvk = GroupVersionKind("", "v1", "PersistentVolumeClaim")
     claims = Resource(gvk=gvk, plural="persistentvolumeclaims", namespaced=True)
     claim = made({"apiVersion": "v1", "kind": gvk.kind, "metadata": {"name": "a"}}, claims)

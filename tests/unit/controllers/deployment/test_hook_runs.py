@@ -72,7 +72,7 @@ def test_events(status: dict[str, Any], expected: InstallEvents | None) -> None:
     assert events_of(attempt(of=with_status(**status), bundle=unpacked("b"))) == expected
 
 
-def test_what_renders_nothing_else_is_no_upgrade() -> None:
+def test_spec_that_renders_nothing_else_is_no_upgrade() -> None:
     of = with_status(active_bundle="b", history=(installed(),))
     of = replace(of, spec=replace(of.spec, prune=replace(of.spec.prune, enabled=False), adopt="Force"))
     assert events_of(attempt(of=of, options=options_of(of.spec))) is None
@@ -87,14 +87,14 @@ def test_what_renders_nothing_else_is_no_upgrade() -> None:
         ({"active_bundle": "b", "history": (installed(),)}, Adopt.NEVER, False),
     ],
 )
-def test_what_nobody_owns_is_replaced_where_the_original_or_the_spec_says_so(
+def test_hook_without_an_owner_is_replaced_where_the_original_or_the_spec_says_so(
     status: dict[str, Any], adopt: Adopt, *, expected: bool
 ) -> None:
     of = with_status(**status)
     assert may_replace_left(replace(of, spec=replace(of.spec, adopt=adopt))) is expected
 
 
-def test_what_the_original_installed_is_remembered() -> None:
+def test_content_that_the_original_installed_is_remembered() -> None:
     one = attempt(of=with_status(active_bundle="b"))
     entries = history(one)
     assert may_replace_left(with_status(active_bundle="b", history=entries))
@@ -122,7 +122,7 @@ def rendered(digest: str, **status: Any) -> Attempt:
     return one
 
 
-def test_what_is_rendered_anew_is_another_run_but_for_a_deletion() -> None:
+def test_new_rendering_is_another_run_but_for_a_deletion() -> None:
     first, second = rendered("sha256:a"), rendered("sha256:b")
     assert run_of(first, HookEvent.PRE_INSTALL).mark != run_of(second, HookEvent.PRE_INSTALL).mark
     assert run_of(first, HookEvent.PRE_INSTALL).mark == run_of(rendered("sha256:a"), HookEvent.PRE_INSTALL).mark
@@ -139,7 +139,7 @@ def test_what_is_rendered_anew_is_another_run_but_for_a_deletion() -> None:
         ("sha256:b", HookEvent.PRE_INSTALL, "another", False),
     ],
 )
-def test_records_of_what_was_rendered_before_are_superseded(
+def test_records_of_a_former_rendering_are_superseded(
     digest: str, event: HookEvent, of_revision: str, *, expected: bool
 ) -> None:
     then = run_of(rendered("sha256:a"), HookEvent.PRE_INSTALL)
@@ -163,7 +163,7 @@ def a_record(revision: str) -> HookRecord:
     return hook_record(revision=revision, result="Failed")
 
 
-def test_what_is_replaced_takes_its_records_with_it() -> None:
+def test_records_of_a_replaced_installation_go_with_it() -> None:
     ours, theirs = a_record(key_of(attempt())), a_record("another")
     first = attempt(of=with_status(hooks=(theirs, ours)))
     assert change(first).hooks == (ours,)

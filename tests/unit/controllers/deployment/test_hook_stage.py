@@ -80,7 +80,7 @@ async def test_hooks_that_are_skipped_are_told_until_a_status_shows_it(bench: Ho
 
 
 async def told_after_it_is_applied(bench: HookBench) -> list[Fact]:
-    """By a look that comes to no hook."""
+    """The facts of a look that comes to no hook."""
     found = await bench.release.with_superseded(bench.attempt(), FINISHED)
     assert found.reached is Reached.FINISHED
     return list(found.facts)

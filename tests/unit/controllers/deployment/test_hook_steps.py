@@ -1,4 +1,4 @@
-"""What to do next at one event, from its hooks and the records of those that have ended."""
+"""The next step at one event, from its hooks and the records of those that have ended."""
 
 from collections.abc import Sequence
 
@@ -11,7 +11,7 @@ from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from tests.unit.controllers.values import hook_record
 
 BEFORE, SUCCEEDED, FAILED = DeletePolicy.BEFORE_HOOK_CREATION, DeletePolicy.HOOK_SUCCEEDED, DeletePolicy.HOOK_FAILED
-ASKED = "now"  # by the annotation; nobody has asked for anything since a record has it
+ASKED = "now"  # by the annotation; a record that has it answers the request
 EARLIER = "earlier"
 API = {
     "Job": "batch/v1",
@@ -66,7 +66,7 @@ BAD = HookResult.FAILED
         ([FAR], [record(ONE)], ExecuteHook(hook=FAR)),
         ([FAR, ONE], [record(FAR), record(ONE)], EventHooksDone()),
         ([ROLE], [record(ROLE, namespace="")], EventHooksDone()),
-        # failures, and what somebody asks for
+        # failures and requests
         ([ONE, TWO], [record(ONE, BAD)], EventHooksFailed(record=record(ONE, BAD))),
         ([ONE, TWO], [record(ONE), record(TWO, BAD)], EventHooksFailed(record=record(TWO, BAD))),
         ([ONE], [record(ONE, BAD, asked=EARLIER)], ExecuteHook(hook=ONE, failed=record(ONE, BAD, asked=EARLIER))),
@@ -104,6 +104,6 @@ def test_next_step(hooks: list[Hook], records: list[HookRecord], expected: objec
     assert next_step(hooks, records, namespace="ns", asked=ASKED) == expected
 
 
-def test_nobody_asks_by_taking_the_annotation_away() -> None:
+def test_annotation_that_is_removed_is_no_request() -> None:
     failed = record(ONE, BAD, asked=EARLIER)
     assert next_step([ONE], [failed], namespace="ns", asked="") == EventHooksFailed(record=failed)

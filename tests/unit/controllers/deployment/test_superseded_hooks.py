@@ -135,7 +135,7 @@ async def test_superseded_hook_that_ended_is_recorded_then_deleted_by_its_policy
 async def test_failure_of_a_hook_of_a_former_rendering_is_recorded_among_the_hooks(
     kind: str, *, recorded: bool
 ) -> None:
-    """Else it would be run again although nobody asked."""
+    """Else it would be run again unasked."""
     bench = HookBench()
     bench.has(deployment())
     then = run_of(bench.attempt("sha256:lost"), HookEvent.PRE_INSTALL)
