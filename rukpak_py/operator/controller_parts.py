@@ -13,16 +13,15 @@ from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.certificates.deployments import ServingCertificates
 from rukpak_py.certificates.secret import Owner as CertificateOwner
 from rukpak_py.certificates.store import ServingSecrets
-from rukpak_py.controllers.capabilities import ClusterCapabilities
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply
 from rukpak_py.controllers.deployment.applying import Applier
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
-from rukpak_py.controllers.deployment.chart_releases import ChartReleases
+from rukpak_py.controllers.deployment.chart_releases import ChartReleases, ClusterCapabilities
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gates import Gates
-from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets, RenderedAgain, SecondRendering
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.around import DeletionHooks, ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects, HookWatch
@@ -30,7 +29,7 @@ from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
+from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
@@ -38,7 +37,6 @@ from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.rendering import MadeContent, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.second_rendering import RenderedAgain, SecondRendering
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.templates import Templates

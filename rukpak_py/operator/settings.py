@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.controllers.deployment.lookup_policy import EVERY_NAMESPACE, FLAG
+from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT

@@ -1,19 +1,29 @@
-"""One attempt to bring content into the cluster, or to keep it: for whom, which content, and with which options."""
+"""One attempt to bring content into the cluster, or to keep it: for whom, which content, and with which options.
 
+The wanted content has the options of the spec, the installed one those that it was installed with. Values that were
+found belong to the options that have their digests, and to no others.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
 from msgspec import structs
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
-from rukpak_py.api.install_options import InstallOptions
+from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, Installation
+from rukpak_py.api.install_options import InstallOptions, identities, installed_options, options_of, records_config
 from rukpak_py.api.installed import Installed, installed_of
+from rukpak_py.api.names import REGISTRY_CLASS
+from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
-from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.state import ContentFacts, DeploymentState
+from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
+from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
+from rukpak_py.controllers.deployment.kinds import recorded_kinds
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes, is_nondeterministic
+from rukpak_py.formats.format import ChartRenderer
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -120,3 +130,89 @@ class Attempt:
     def of_bundle(self, bundle: Bundle) -> "Attempt":
         """The same with the content of another Bundle."""
         return replace(self, bundle=bundle, is_wanted=False)
+
+
+def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
+    """The options that what is installed was installed with. None: they are known by a digest only, and are lost."""
+    installed, spec_options = installed_of(deployment.status), options_of(deployment.spec)
+    if installed is None or installed.entry is None:
+        return spec_options
+    return installed_options(installed.entry, spec_options)
+
+
+class AttemptFactory:
+    def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], *, system_namespace: str) -> None:
+        self._inventory = inventory
+        self._has_namespace = has_namespace
+        self._system_namespace = system_namespace
+
+    def wanted(
+        self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues
+    ) -> Attempt:
+        options = structs.replace(options_of(deployment.spec), values_from=found.recorded)
+        return replace(self._attempt(deployment, bundle, options, state, found), is_wanted=True)
+
+    def active(
+        self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues = NO_VALUES
+    ) -> Attempt | None:
+        """None: the options that it was installed with are lost."""
+        options = options_of_active(deployment)
+        return self._attempt(deployment, bundle, options, state, found) if options is not None else None
+
+    def _attempt(
+        self,
+        deployment: BundleDeployment,
+        bundle: Bundle,
+        options: InstallOptions,
+        state: DeploymentState,
+        found: FoundValues,
+    ) -> Attempt:
+        chooses = bundle.spec.provisioner_class == REGISTRY_CLASS and not options.install_namespace
+        namespace = "" if chooses else options.install_namespace or self._system_namespace
+        known = self._inventory.get(NAMESPACES.key("", namespace))
+        if known is not None:
+            is_ours = known.owner_uid == deployment.metadata.uid
+        else:  # after a restart the status says it until the watch does
+            is_recorded = NAMESPACES.group_kind in recorded_kinds(deployment)
+            is_ours = is_recorded and not self._inventory.is_listed(NAMESPACES.group_kind)
+        return Attempt(
+            deployment=deployment,
+            bundle=bundle,
+            options=options,
+            install_namespace=namespace,
+            makes_namespace=options.create_namespace and (is_ours or not self._has_namespace(namespace)),
+            state=state,
+            values=found.documents if identities(found.recorded) == identities(options.values_from) else (),
+        )
+
+
+def is_rendering_of(entry: Installation, attempt: Attempt) -> bool:
+    """Whether content and options are those of an entry of the history, as far as a rendering depends on them."""
+    options = attempt.options
+    return (
+        entry.options is not None
+        and entry.digest == attempt.bundle.status.digest
+        and entry.options.install_namespace == options.install_namespace
+        and records_config(entry.options, options.config)
+        and identities(entry.options.values_from) == identities(options.values_from)
+    )
+
+
+def installed_entry(attempt: Attempt) -> Installation | None:
+    """Of what is installed. None: the attempt is about something else, as any other template is."""
+    entry = attempt.installed.entry if attempt.installed is not None else None
+    if entry is None or entry.bundle != attempt.bundle.metadata.name or not is_rendering_of(entry, attempt):
+        return None
+    return entry
+
+
+def is_of_former_release(attempt: Attempt) -> bool:
+    """Whether it is what a release of the operator has installed that knew neither the cluster nor settings."""
+    entry = installed_entry(attempt)
+    return entry is not None and entry.renderer == ChartRenderer.OFFLINE
+
+
+def installed_rendering(attempt: Attempt) -> str:
+    """The digest of what is installed; empty when the attempt is about something else."""
+    entry = installed_entry(attempt)
+    return entry.rendering_digest if entry is not None else ""

@@ -4,11 +4,15 @@ A key ends up in `status.appliedDigest` as canonical JSON, under the names of it
 is left out, so a release that adds one with a default changes no digest of a deployment that does not use it.
 """
 
+from dataclasses import dataclass, field
+
 from msgspec import Struct
 from msgspec.structs import replace
 
 from rukpak_py.api.reading import to_json
+from rukpak_py.certificates.wants import WantedCertificates
 from rukpak_py.core.objects import canonical_json
+from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 
 
 class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -28,3 +32,15 @@ class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="
     def job(self) -> tuple[str, ...]:
         """The key of its rendering among the jobs, which begins with the uid."""
         return self.deployment, canonical_json(to_json(self)).decode()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ContentFacts:
+    """What content asks for beside its objects; known once it was rendered."""
+
+    namespace: str = ""  # by its own choice; empty: it does not choose
+    description: ContentDescription | None = None  # what it says about itself
+    rendering: str = ""  # its digest, where a second rendering may differ
+    made: Rendering = OFFLINE_RENDERING  # how, then
+    delete_hooks: bool = False
+    certificates: WantedCertificates = field(default_factory=WantedCertificates)

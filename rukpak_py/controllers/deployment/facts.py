@@ -5,9 +5,13 @@ import logging
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from typing import Any
 
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import NO_WAKES, Failure, FailureKind, Wakes, wakes_of
+from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import KeyFacts
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
 from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, Words
@@ -119,3 +123,14 @@ def _cause_of(refusal: Refusal) -> Cause:
 
 def _all(wakes: Iterable[Wakes]) -> Wakes:
     return NO_WAKES.union(*wakes)
+
+
+def key_facts(deployment: BundleDeployment, *, bundle: str = "", turn: Turn | None = None) -> KeyFacts:
+    """`bundle`: name of the Bundle of the template. `turn`: of the queue."""
+    return KeyFacts(
+        generation=deployment.metadata.generation,
+        bundle=bundle,
+        is_deleted=deployment.metadata.is_deleted,
+        asked=deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""),
+        turn=turn or Turn(),
+    )

@@ -15,9 +15,8 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import GatePhase
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.completed import done_and_gone
 from rukpak_py.controllers.deployment.gates import Gates
-from rukpak_py.controllers.deployment.planning import Planner
+from rukpak_py.controllers.deployment.planning import Planner, done_and_gone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences

@@ -1,8 +1,10 @@
-"""What the status says is installed: the history with its options, the kinds, the hash of all objects.
+"""What the status says is installed: the history with its options, the version, the kinds, the hash of all objects.
 
 An entry is of one content with one set of options. What is recorded of it changes where it is told in another form:
 options as a former release recorded them, digests under another key, a template that did not fit. None of that is
-another installation.
+another installation. The content says its version: a chart, or the ClusterServiceVersion of an OLM bundle; what an
+earlier process has rendered is as the status says it. Plain content says nothing, so its source does: the tag of its
+image, its git tag, its commit.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -12,39 +14,29 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import (
     HISTORY,
-    BundleDeployment,
     BundleTemplate,
     Installation,
+    InstalledContent,
     InstalledKind,
     InstallOutcome,
     KeptObject,
 )
 from rukpak_py.api.hook_status import HookRecord
-from rukpak_py.api.install_options import InstallOptions, installed_options, mean_the_same, options_of, recorded
-from rukpak_py.api.installed import installed_of, with_revisions
+from rukpak_py.api.install_options import mean_the_same, recorded
+from rukpak_py.api.installed import with_revisions
 from rukpak_py.api.metadata import TemplateMeta
-from rukpak_py.api.names import GROUP
+from rukpak_py.api.names import GROUP, PLAIN_CLASS
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.completed import completed_now
-from rukpak_py.controllers.deployment.content_version import content_of, version_of
+from rukpak_py.controllers.deployment.attempt import Attempt, is_rendering_of
 from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
-from rukpak_py.controllers.deployment.installed_rendering import is_rendering_of
 from rukpak_py.controllers.deployment.kept_renderings import key_of
+from rukpak_py.controllers.deployment.planning import completed_now
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, Rendering
-
-
-def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
-    """The options that what is installed was installed with. None: they are known by a digest only, and are lost."""
-    installed, spec_options = installed_of(deployment.status), options_of(deployment.spec)
-    if installed is None or installed.entry is None:
-        return spec_options
-    return installed_options(installed.entry, spec_options)
 
 
 def installed_change(
@@ -192,3 +184,32 @@ def _template(bundle: Bundle) -> BundleTemplate:
         metadata=TemplateMeta(labels=labels, annotations=metadata.annotations),
         spec=replace(bundle.spec, source=pinned_source(bundle)),
     )
+
+
+VERSION_CHARACTERS, NAME_CHARACTERS = 63, 253
+
+
+def version_of(attempt: Attempt) -> str:
+    """Empty: it has none, or it was installed by a release that did not record it."""
+    content = content_of(attempt)
+    if content is not None:
+        return content.version
+    return source_version(attempt.bundle) if attempt.classes.bundle == PLAIN_CLASS else ""
+
+
+def content_of(attempt: Attempt) -> InstalledContent | None:
+    """Cut to what a label or the name of an object may have: the content may say anything."""
+    described = attempt.facts.description if attempt.facts is not None else None
+    if described is not None:
+        return InstalledContent(
+            name=described.name[:NAME_CHARACTERS],
+            version=described.version[:VERSION_CHARACTERS],
+            app_version=described.app_version[:VERSION_CHARACTERS],
+            package=described.package[:NAME_CHARACTERS],
+        )
+    status = attempt.deployment.status
+    return status.content if status.digest == attempt.bundle.status.digest else None
+
+
+def source_version(bundle: Bundle) -> str:
+    return bundle.spec.source.version(bundle.status.resolved_source)[:VERSION_CHARACTERS]

@@ -27,9 +27,8 @@ from rukpak_py.api.install_options import (
 )
 from rukpak_py.api.installed import installed_of
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempt import Attempt, installed_rendering
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
-from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.keyed_digests import are_comparable, key_id
 from rukpak_py.core.objects import canonical_json

@@ -1,13 +1,19 @@
-"""What the templates of a chart look up in the cluster while it is rendered.
+"""What the templates of a chart look up in the cluster while it is rendered, and which Secrets they may.
 
 Helm makes nothing of a 404, and charts make a new password of nothing. So 404 is answered only where the API server
 says that the object does not exist. A question that cannot be answered, because a right is missing, the server is away
 or a Secret is not shown to this chart, ends the rendering: `failure` is the reason, and it counts whatever helm makes
 of it. A list that leaves something out would be a wrong answer, and ends it, too.
+
+Of the namespace of their release templates may look up all Secrets but those that the operator issued; of the system
+namespace those of their own deployment, and those of their own release that helm left; of any other namespace none. A
+setting opens namespaces. A Secret of the operator itself is never shown, whatever the setting says. Objects of any
+other kind may be looked up.
 """
 
 from base64 import b64decode
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
 from typing import Final, NamedTuple, TypeVar
@@ -15,8 +21,16 @@ from typing import Final, NamedTuple, TypeVar
 import msgspec
 import orjson
 
-from rukpak_py.controllers.deployment.lookup_policy import LookingUp
-from rukpak_py.controllers.deployment.rendering_failures import FailedAfterLookupsError
+from rukpak_py.api.names import (
+    HELM_RELEASE_ANNOTATION,
+    HELM_RELEASE_NAMESPACE_ANNOTATION,
+    MANAGED_BY_LABEL,
+    RELEASED_ANNOTATION,
+)
+from rukpak_py.api.own_secrets import own_by_marks, own_by_name
+from rukpak_py.apply.marks import released_value
+from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.controllers.deployment.memory import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.masking import MOST_VALUES
@@ -29,6 +43,77 @@ from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, NotFoundError
 from rukpak_py.kube.metadata import Metadata, decode_metadata
 from rukpak_py.kube.resources import SECRETS, Resource, is_segment
+
+EVERY_NAMESPACE: Final = "*"
+FLAG: Final = "--lookup-secrets-in"
+_HELM: Final = "Helm"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookupPolicy:
+    """`opened`: namespaces whose Secrets every chart may look up; `EVERY_NAMESPACE` for all of them."""
+
+    system_namespace: str
+    opened: frozenset[str] = frozenset()
+
+    def opens(self, namespace: str) -> bool:
+        return not self.opened.isdisjoint({namespace, EVERY_NAMESPACE})
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class LookingUp:
+    """Who looks Secrets up: a release, of the deployment with this uid."""
+
+    release: str
+    namespace: str
+    uid: str
+    policy: LookupPolicy
+
+    def hidden_by_name(self, namespace: str, name: str) -> str:
+        """Why a Secret of this name is not even read; an empty `name`: none of the namespace, "" for all of them."""
+        if not namespace:
+            return "a list of all Secrets of the cluster has those of the operator"
+        if self._is_system(namespace):
+            return own_by_name(name)
+        if namespace == self.namespace or self.policy.opens(namespace):
+            return ""
+        return (
+            f"it is not in {self.namespace}, the namespace of its release; {FLAG}={namespace} of the operator opens "
+            "the Secrets of that namespace to all charts"
+        )
+
+    def hidden(self, metadata: Metadata, secret_type: str) -> str:
+        """Why this Secret of a namespace in which some can be seen is not shown; empty: it is."""
+        is_system = self._is_system(metadata.namespace)
+        name, labels, annotations = metadata.name, metadata.labels, metadata.annotations
+        own = own_by_name(name) if is_system else ""
+        own = own or own_by_marks(name, kind=secret_type if is_system else "", labels=labels, annotations=annotations)
+        if own or not is_system or self.policy.opens(metadata.namespace):
+            return own
+        if self._is_of_deployment(metadata) or self._is_left_by_helm(labels, annotations):
+            return ""
+        return (
+            "it is in the system namespace, and neither of this BundleDeployment nor of its release; set "
+            f"spec.installNamespace to a namespace of its own, or {FLAG}={metadata.namespace} for the operator"
+        )
+
+    def _is_system(self, namespace: str) -> bool:
+        return namespace == self.policy.system_namespace
+
+    def _is_of_deployment(self, metadata: Metadata) -> bool:
+        """What it has, or has left when it left the content."""
+        key = SECRETS.key(metadata.namespace, metadata.name)
+        seen = observed_object(key, SECRETS.gvk, metadata)
+        is_owned = seen.owner_uid == self.uid and seen.is_proven_of(self.uid)
+        return is_owned or metadata.annotations.get(RELEASED_ANNOTATION) == released_value(self.uid, key, metadata)
+
+    def _is_left_by_helm(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
+        return (
+            labels.get(MANAGED_BY_LABEL) == _HELM
+            and annotations.get(HELM_RELEASE_ANNOTATION) == self.release
+            and annotations.get(HELM_RELEASE_NAMESPACE_ANNOTATION) == self.namespace
+        )
+
 
 _PAGE: Final = 250
 _REMEMBERED: Final = 4096  # characters of a value in a Secret, for messages to hide

@@ -1,14 +1,17 @@
 """From what is wanted and what there is to a plan. Objects of kinds that cannot be used yet are set apart.
 
-`held`: of kinds that exist and cannot be seen at the moment. `done`: what has run and is gone. `later`: of kinds that
-this content brings; they are looked for once the kind is served, and created only after that.
+`held`: of kinds that exist and cannot be seen at the moment. `later`: of kinds that this content brings; they are
+looked for once the kind is served, and created only after that. `done`: what has ended and was deleted without us, as
+Jobs with a time to live and Pods are. Objects that ended are recorded while they are there; once they are gone they
+count as done, as long as the content asks for exactly what was applied: what was created again would run again, for
+ever.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.bundle_deployment import COMPLETED, Adopt, CompletedObject
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import foreign_instances_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
@@ -19,7 +22,6 @@ from rukpak_py.apply.read_live import missing_deployments, read_live
 from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.completed import done
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
@@ -148,3 +150,37 @@ class Planner:
         """What the deployment owns, without what is set apart: it is still wanted, or cannot be seen."""
         owned = self.owned(attempt)
         return {key: live for key, live in owned.items() if key not in hidden and key not in apart}
+
+
+Completed = tuple[CompletedObject, ...]
+
+
+def key_of(entry: CompletedObject) -> ObjectKey:
+    return ObjectKey(entry.group, entry.kind, entry.namespace, entry.name)
+
+
+def done_and_gone(completed: Completed, owned: Collection[ObjectKey]) -> set[ObjectKey]:
+    return {key for key in map(key_of, completed) if key not in owned}
+
+
+def done(completed: Completed, desired: Iterable[Desired], owned: Collection[ObjectKey]) -> set[ObjectKey]:
+    """What of this content has run and is gone."""
+    gone = {key_of(entry): entry.applied for entry in completed if key_of(entry) not in owned}
+    return {one.key for one in desired if gone.get(one.key) in {one.payload.digest, one.payload_when_taken.digest}}
+
+
+def completed_now(
+    former: Completed, owned: Mapping[ObjectKey, ObservedObject], still_done: Collection[ObjectKey] | None
+) -> Completed:
+    """`still_done`: what of the content is gone and counts as done; None: the content is the same as before."""
+    stays = [
+        entry for entry in former if key_of(entry) not in owned and (still_done is None or key_of(entry) in still_done)
+    ]
+    ended = [_entry(live) for live in owned.values() if live.health is not None and live.health.may_go and live.applied]
+    recorded = [*stays, *sorted(ended, key=key_of)][:COMPLETED]  # without its entry, what is gone would run again
+    return tuple(sorted(recorded, key=key_of))
+
+
+def _entry(live: ObservedObject) -> CompletedObject:
+    key = live.key
+    return CompletedObject(group=key.group, kind=key.kind, namespace=key.namespace, name=key.name, applied=live.applied)

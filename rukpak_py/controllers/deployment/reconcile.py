@@ -14,17 +14,16 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason, is_unknown_class
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, look_again, with_failed_request
+from rukpak_py.controllers.deployment.memory import UnmadeBundle
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates, UnmadeBundle
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.templates import Templates, unpack_fact
 from rukpak_py.controllers.deployment.uninstall import Uninstall
-from rukpak_py.controllers.deployment.wanted_bundle import unpack_fact
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     InstalledBundleFails,

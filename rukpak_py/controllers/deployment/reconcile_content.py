@@ -25,7 +25,6 @@ from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, Afte
 from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
-from rukpak_py.controllers.deployment.completed import completed_now, done_and_gone
 from rukpak_py.controllers.deployment.facts import (
     GONE,
     answers_slowly,
@@ -41,7 +40,7 @@ from rukpak_py.controllers.deployment.hooks.around import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
-from rukpak_py.controllers.deployment.planning import Planned, Planner
+from rukpak_py.controllers.deployment.planning import Planned, Planner, completed_now, done_and_gone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences

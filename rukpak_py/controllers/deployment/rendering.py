@@ -9,27 +9,26 @@ because it may hang for the very reason that was corrected. Content that is wron
 that of a chart, which may ask for kinds, until what the cluster serves changes.
 """
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
-from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.desired import Desired, desire, scaled
 from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.certificates.wants import RenderedObject, wanted_certificates
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
-from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.desired_content import desired_of
-from rukpak_py.controllers.deployment.installed_rendering import installed_entry, installed_rendering
+from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.rendering_failures import Loss
-from rukpak_py.controllers.deployment.state import ContentFacts
+from rukpak_py.controllers.deployment.memory import Loss
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
@@ -300,3 +299,57 @@ def _namespace(name: str) -> Object:
     manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
     head = Head(gvk=GroupVersionKind("", "v1", NAMESPACES.gvk.kind), namespace="", name=name)
     return Object(head=head, json=canonical_json(manifest))
+
+
+TURN_BYTES: Final = 64 * 1024  # of manifests, between two chances for the rest of the process
+
+
+async def desired_of(content: RenderedContent, resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
+    desired: dict[object, Desired] = {}
+    turn = 0
+    scalers = scaled(content.objects, default_namespace=attempt.namespace)
+    for obj in content.objects:
+        resource = resolution.resources.get(obj.head.gvk)
+        if resource is None:
+            continue
+        lasting = obj.head.key in content.lasting
+        one = _desire(
+            obj,
+            namespaced=resource.namespaced,
+            lasting=lasting,
+            create_only=obj.head.key in content.create_only,
+            scalers=scalers,
+            attempt=attempt,
+        )
+        known = desired.setdefault(one.key, one)
+        if known.payload.digest != one.payload.digest:
+            raise ContentError(f"the content has two different objects with the same name: {one.key}")
+        turn += len(obj.json)
+        if turn > TURN_BYTES:
+            turn = 0
+            await asyncio.sleep(0)
+    return tuple(desired.values())
+
+
+def _desire(
+    obj: Object,
+    *,
+    namespaced: bool,
+    lasting: bool,
+    create_only: bool,
+    scalers: Mapping[ObjectKey, ObjectKey],
+    attempt: Attempt,
+) -> Desired:
+    key = obj.head.key
+    return desire(
+        obj,
+        owner=attempt.owner,
+        namespaced=namespaced,
+        default_namespace=attempt.namespace,
+        custom=not is_builtin(obj.head.gvk.group),
+        outlives=attempt.makes(obj),
+        lasting=lasting,
+        create_only=create_only,
+        overrides=attempt.options.overrides,
+        scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
+    )

@@ -6,13 +6,12 @@ from contextlib import suppress
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.applied_digest import recall, recall_from_content, recall_untouched
+from rukpak_py.controllers.deployment.attempt import Attempt, is_of_former_release
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
-from rukpak_py.controllers.deployment.installed_rendering import is_of_former_release
-from rukpak_py.controllers.deployment.recall import recall, recall_from_content, recall_untouched
+from rukpak_py.controllers.deployment.memory import LOST_SECONDS
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer, sees_cluster
-from rukpak_py.controllers.deployment.rendering_failures import LOST_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST
 from rukpak_py.controllers.result.errors import RENDERING_ERRORS

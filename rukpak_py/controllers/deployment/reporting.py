@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.names import REFRESH_AT_ANNOTATION
 from rukpak_py.api.template_hash import bundle_name
-from rukpak_py.controllers.deployment.key_facts import key_facts
+from rukpak_py.controllers.deployment.facts import key_facts
 from rukpak_py.controllers.deployment.messages import REFRESHING
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, is_outdated

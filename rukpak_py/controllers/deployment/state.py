@@ -1,195 +1,45 @@
 """What this process remembers of a deployment between two reconciles. Losing it costs calls, never correctness.
 
-Small parts with one subject each. `DeploymentStates` is their one owner: `end` drops all that is remembered of a
+Its small parts are in `memory`. `DeploymentStates` is their one owner: `end` drops all that is remembered of a
 deployment that is gone, and tells the listeners, which are indexes over many deployments and jobs that run for them.
 It refuses a uid that is gone: a reconcile that is under way when its deployment goes cannot bring its state back, and
 writes to a state that is not reachable any more.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
-from typing import NamedTuple
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, RecordedValues
+from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.target import LastApplied
 from rukpak_py.certificates.deployments import CertificateMemory
-from rukpak_py.certificates.wants import WantedCertificates
-from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.hooks.facts import HookState
 from rukpak_py.controllers.deployment.masks import SecretMask
+from rukpak_py.controllers.deployment.memory import (
+    CreatedByThisInstall,
+    FailedAttempt,
+    FormerObjects,
+    PendingWaits,
+    QuietFacts,
+    RenderingFailures,
+    TriedOut,
+    UnmadeBundle,
+    UsedValues,
+)
 from rukpak_py.controllers.deployment.pod_causes import PodCauses
-from rukpak_py.controllers.deployment.rendering_failures import RenderingFailures
-from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import Kind
 from rukpak_py.controllers.writes import StatusWrites
-from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import RepairBackoff
-from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 from rukpak_py.kube.pace import Pace
-from rukpak_py.kube.resources import CRDS, NAMESPACES
 
-_NOT_DUE = Fact(cause=Cause.NOT_DUE)
 REMEMBERED_UIDS = 4096
 REMEMBERED_CONTENTS = 32  # of one deployment: edits that were rendered and are of no interest any more
-# Others may have filled these since they were created.
-FILLED_BY_OTHERS = frozenset(
-    {
-        NAMESPACES.group_kind,
-        CRDS.group_kind,
-        GroupKind("", "PersistentVolume"),
-        GroupKind("", "PersistentVolumeClaim"),
-    }
-)
-
-
-class PendingWaits:
-    """How long something has been waited for: a stage goes on without it when it lasts."""
-
-    def __init__(self) -> None:
-        self._since: dict[str, tuple[ContentKey | None, float]] = {}
-
-    def waited(self, what: str, now: float, content: ContentKey | None = None) -> float:
-        """From the first call for this content on, until `over`."""
-        if what not in self._since or self._since[what][0] != content:
-            self._since[what] = content, now
-        return now - self._since[what][1]
-
-    def over(self, *what: str) -> None:
-        for one in what:
-            self._since.pop(one, None)
-
-
-class QuietFacts:
-    """Since when, by the loop, each cause was found at every look. What is not told yet stands in no status."""
-
-    def __init__(self) -> None:
-        self._since: dict[Cause, float] = {}
-
-    def found(self, facts: Iterable[Fact], now: float) -> None:
-        """All that the last look has found."""
-        self._since = {fact.cause: self._since.get(fact.cause, now) for fact in facts}
-
-    def since(self, cause: Cause) -> float | None:
-        return self._since.get(cause)
-
-
-class FailedAttempt:
-    """What the last attempt to install content has come to, if it failed: looks tell the same until the next one."""
-
-    def __init__(self) -> None:
-        self._content: ContentKey | None = None
-        self._progress = NO_PROGRESS
-
-    def keep(self, content: ContentKey, progress: Progress) -> None:
-        """What has happened is told once. Where a stage wants another look, that has to find something out."""
-        wants_look = any(fact.cause is Cause.LOOK_AGAIN for fact in progress.facts)
-        is_open = progress.reached < Reached.APPLIED and not wants_look
-        has_failed = is_open and any(fact.row.kind is Kind.FAILURE for fact in progress.facts)
-        lasting = (fact for fact in progress.facts if fact.row.kind is not Kind.EVENT)
-        self._content = content if has_failed else None
-        self._progress = Progress(facts=(*lasting, _NOT_DUE), reached=progress.reached)
-
-    def forget(self) -> None:
-        """The content is not looked at: its next look finds out anew."""
-        self._content = None
-
-    def of(self, content: ContentKey) -> Progress | None:
-        return self._progress if self._content == content else None
-
-
-class TriedOut:
-    """What the server took of content in a dry-run. It is asked once for each object while looks go on with the rest,
-    and anew after a failure.
-    """
-
-    def __init__(self) -> None:
-        self._content: ContentKey | None = None
-        self._keys: set[ObjectKey] = set()
-
-    def of(self, content: ContentKey) -> set[ObjectKey]:
-        if self._content != content:
-            self._content, self._keys = content, set()
-        return self._keys
-
-    def forget(self) -> None:
-        self._content = None
-
-
-class UnmadeBundle(NamedTuple):
-    """Why the Bundle of this template could not be made at the last attempt."""
-
-    template: str
-    fact: Fact
-
-
-class CreatedByThisInstall:
-    """What a first install that was refused has created so far, by uid: only that is withdrawn."""
-
-    def __init__(self) -> None:
-        self._uids: dict[ObjectKey, str] = {}
-
-    def record(self, keys: Iterable[ObjectKey], uids: Mapping[ObjectKey, str]) -> None:
-        """`uids`: of what was applied. What is created once is not ours: it has none there, and stays."""
-        self._uids = {key: uids[key] for key in keys if key in uids and key.group_kind not in FILLED_BY_OTHERS}
-
-    def among(self, owned: Mapping[ObjectKey, ObservedObject]) -> dict[ObjectKey, ObservedObject]:
-        return {key: owned[key] for key, uid in self._uids.items() if key in owned and owned[key].uid == uid}
-
-    def clear(self) -> None:
-        self._uids.clear()
-
-
-class FormerObjects:
-    """Names of former content. What the watches do not show of them is asked for before pruning ends."""
-
-    def __init__(self) -> None:
-        self.keys: set[ObjectKey] = set()
-        self.is_complete = False  # names of content that an earlier process installed were added
-
-    def add(self, keys: Iterable[ObjectKey]) -> None:
-        self.keys.update(keys)
-
-    def wanted_again(self, keys: Collection[ObjectKey]) -> None:
-        self.keys.difference_update(keys)
-
-    def clear(self) -> None:
-        self.keys.clear()
-
-
-@dataclass(slots=True)
-class UsedValues:
-    """The Secrets and ConfigMaps that its chart takes values from, by kind and name."""
-
-    objects: frozenset[tuple[str, str]] = frozenset()
-    latest: tuple[RecordedValues, ...] = ()  # as they were found last
-
-    def refer_to(self, objects: frozenset[tuple[str, str]]) -> bool:
-        """Whether they are others than before."""
-        if objects == self.objects:
-            return False
-        self.objects = objects
-        if not objects:
-            self.latest = ()
-        return True
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class ContentFacts:
-    """What content asks for beside its objects; known once it was rendered."""
-
-    namespace: str = ""  # by its own choice; empty: it does not choose
-    description: ContentDescription | None = None  # what it says about itself
-    rendering: str = ""  # its digest, where a second rendering may differ
-    made: Rendering = OFFLINE_RENDERING  # how, then
-    delete_hooks: bool = False
-    certificates: WantedCertificates = field(default_factory=WantedCertificates)
 
 
 @dataclass(slots=True)

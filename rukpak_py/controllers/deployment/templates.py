@@ -8,12 +8,13 @@ of what is installed is made again when somebody deletes it, where the history r
 A refresh makes another Bundle of the same template: its time stands in the status before, and is part of the name.
 """
 
-from collections.abc import Callable, Container
+from collections.abc import Callable, Collection, Container, Mapping
 
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import (
     API_VERSION,
@@ -22,6 +23,10 @@ from rukpak_py.api.names import (
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
     TEMPLATE_HASH_LABEL,
+    BundlePhase,
+    ConditionType,
+    Reason,
+    is_unknown_class,
 )
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash_of
@@ -30,6 +35,9 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.result.bundle_details import BundleFails, BundleOfOtherClass, UnknownClass, WaitingForBundle
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.controllers.writes import object_meta
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
 from rukpak_py.core.objects import canonical_json
@@ -219,3 +227,38 @@ def _manifest(deployment: BundleDeployment, name: str, wanted: str) -> bytes:
             "spec": to_json(template.spec),
         }
     )
+
+
+_CAUSES: Mapping[str, Cause] = {
+    Reason.CONTENT_ERROR: Cause.UNPACK_CONTENT,
+    Reason.ACCESS_DENIED: Cause.UNPACK_DENIED,
+    Reason.CONFLICT: Cause.UNPACK_CONFLICT,
+    Reason.UNAVAILABLE: Cause.UNPACK_UNAVAILABLE,
+    Reason.CONTENT_CHANGED: Cause.UNPACK_CHANGED,
+    Reason.CONTENT_LOST: Cause.UNPACK_LOST,
+}
+
+
+def unpack_fact(bundle: Bundle, classes: Collection[str]) -> Fact:
+    """`classes`: those that this operator serves."""
+    if is_unknown_class(bundle.spec.provisioner_class):
+        field = "spec.template.spec.provisionerClassName"
+        detail = UnknownClass(class_name=bundle.spec.provisioner_class_name, field=field)
+        return Fact(cause=Cause.UNPACK_CLASS, detail=detail)
+    name, unpacked = bundle.metadata.name, find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+    why = unpacked.message if unpacked is not None else ""
+    if bundle.status.phase == BundlePhase.FAILING:
+        return Fact(cause=unpack_cause(bundle), detail=BundleFails(bundle=name, why=why))
+    if bundle.spec.provisioner_class not in classes:
+        other = BundleOfOtherClass(bundle=name, class_name=bundle.spec.provisioner_class_name)
+        return Fact(cause=Cause.BUNDLE_CLASS_NOT_SERVED, detail=other)
+    ready = find_condition(bundle.status.conditions, ConditionType.READY)
+    is_held_up = unpacked is not None and unpacked.reason == Reason.UNPACK_PENDING and bool(why)
+    line = ready.message if is_held_up and ready is not None else ""  # without what an image's references take
+    return Fact(cause=Cause.BUNDLE_UNPACKING, detail=WaitingForBundle(bundle=name, why=line))
+
+
+def unpack_cause(bundle: Bundle) -> Cause:
+    """As its own Ready has it."""
+    ready = find_condition(bundle.status.conditions, ConditionType.READY)
+    return _CAUSES.get(ready.reason, Cause.UNPACK_FAILED) if ready is not None else Cause.UNPACK_FAILED

@@ -9,9 +9,8 @@ from rukpak_py.api.bundle_deployment import Override, Prune, RecordedValues
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment.applied_digest import applied_digest
+from rukpak_py.controllers.deployment.applied_digest import applied_digest, former_applied_digest
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.former_applied_digest import former_applied_digest
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.unit.controllers import values
 from tests.unit.controllers.deployment.parts import attempt

@@ -19,8 +19,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BundlePhase
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, ValuesMissingError
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
 from rukpak_py.controllers.deployment.hooks.facts import (

@@ -15,16 +15,15 @@ from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.capabilities import Capabilities
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.chart_releases import ChartReleases
+from rukpak_py.controllers.deployment.chart_releases import Capabilities, ChartReleases
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.key_facts import key_facts
+from rukpak_py.controllers.deployment.facts import key_facts
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.lookup_policy import LookupPolicy
+from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.events import EventNote

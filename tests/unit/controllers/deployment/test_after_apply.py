@@ -20,13 +20,7 @@ from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.controllers.deployment.after_apply import (
-    KEPT_CRDS_SECONDS,
-    AfterApply,
-    PruneStep,
-    may_prune,
-    prune_step,
-)
+from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply, PruneStep, may_prune, prune_step
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import HiddenKinds

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedValues
 from rukpak_py.api.install_options import InstallOptions, recorded
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import GroupVersionKind

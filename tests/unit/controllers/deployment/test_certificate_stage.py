@@ -12,8 +12,9 @@ from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.certificates.wants import WantedCertificate, WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, certificate_progress
+from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.facts import failure_facts
-from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, ContentFacts, DeploymentState
+from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, DeploymentState
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached

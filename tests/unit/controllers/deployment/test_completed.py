@@ -9,7 +9,7 @@ from rukpak_py.api.bundle_deployment import COMPLETED, CompletedObject
 from rukpak_py.apply.health import HealthStatus, judge
 from rukpak_py.apply.health.result import CURRENT, ENDED
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment.completed import completed_now, done, done_and_gone
+from rukpak_py.controllers.deployment.planning import completed_now, done, done_and_gone
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired, key, live, owned
 

@@ -12,13 +12,11 @@ from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory, installed_rendering
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.around import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
-from rukpak_py.controllers.deployment.installed_rendering import installed_rendering
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.result import deployment_details as details

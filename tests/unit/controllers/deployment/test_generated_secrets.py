@@ -15,8 +15,7 @@ from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.secret_values import Comparison
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
-from rukpak_py.controllers.deployment.second_rendering import RenderedAgain
+from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets, RenderedAgain
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress
 from rukpak_py.core.objects import ObjectKey

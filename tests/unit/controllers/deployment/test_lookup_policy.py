@@ -13,7 +13,7 @@ from rukpak_py.api.names import (
     PART_OF_LABEL,
     SERVING_CERTIFICATE_LABEL,
 )
-from rukpak_py.controllers.deployment.lookup_policy import EVERY_NAMESPACE, LookingUp, LookupPolicy
+from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, LookingUp, LookupPolicy
 from rukpak_py.kube.metadata import Metadata, decode_metadata
 
 OURS = {PART_OF_LABEL: OPERATOR_PART, MANAGED_BY_LABEL: OPERATOR_MANAGER}

@@ -6,9 +6,8 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.controllers.deployment.lookup_policy import LookingUp, LookupPolicy
-from rukpak_py.controllers.deployment.lookups import Lookups
-from rukpak_py.controllers.deployment.rendering_failures import FailedAfterLookupsError
+from rukpak_py.controllers.deployment.lookups import LookingUp, LookupPolicy, Lookups
+from rukpak_py.controllers.deployment.memory import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError
 from rukpak_py.core.masking import MOST_VALUES

@@ -7,8 +7,9 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.memory import QuietFacts
 from rukpak_py.controllers.deployment.reporting import Reporting
-from rukpak_py.controllers.deployment.state import DeploymentState, QuietFacts
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Schedule, Turn

@@ -12,9 +12,8 @@ from rukpak_py.api.names import HELM_CLASS, PRUNE_ANNOTATION
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.applied_digest import applied_digest
+from rukpak_py.controllers.deployment.applied_digest import applied_digest, recall, recall_from_content
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.recall import recall, recall_from_content
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences

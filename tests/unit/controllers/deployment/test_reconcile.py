@@ -31,8 +31,7 @@ from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment import messages
-from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.attempt_factory import AttemptFactory
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.messages import instantiated

@@ -4,9 +4,9 @@ import pytest
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.generated_secrets import RenderedAgain, SecondRendering
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING
-from rukpak_py.controllers.deployment.second_rendering import RenderedAgain, SecondRendering
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress

@@ -9,12 +9,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, RECONCILE_AT_ANNOTATION
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.key_facts import key_facts
-from rukpak_py.controllers.deployment.status_writer import (
-    DeploymentStatusWriter,
-    awaits_first_health,
-    is_outdated,
-)
+from rukpak_py.controllers.deployment.facts import key_facts
+from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, awaits_first_health, is_outdated
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock as Moment

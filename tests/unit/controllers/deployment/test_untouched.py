@@ -10,9 +10,9 @@ from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
+from rukpak_py.controllers.deployment.applied_digest import recall_untouched
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentKey
-from rukpak_py.controllers.deployment.recall import recall_untouched
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.objects import ObjectKey
 from tests.manifests import config_map
