@@ -41,7 +41,7 @@ class Source(ApiType, frozen=True, kw_only=True):
 
     @property
     def pin(self) -> str:
-        """What a message calls a resolved source, where a reference that moves was resolved. Empty: there is none."""
+        """Name of a resolved source in a message, where a reference that moves was resolved. Empty: there is none."""
         return next((one.pin for _, one in self._members() if one.pin), "")
 
     def canonical(self) -> Fields:
@@ -58,7 +58,7 @@ class Source(ApiType, frozen=True, kw_only=True):
         return not (artifact_type or (spec is not None and spec.is_archive))
 
     def version(self, resolved: "Source | None") -> str:
-        """Of content that says none itself."""
+        """Version of content that says none itself."""
         for name in self.__struct_fields__:
             if isinstance(mine := getattr(self, name), SourceSpec):
                 return mine.version(getattr(resolved, name, None))

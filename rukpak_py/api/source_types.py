@@ -93,7 +93,7 @@ class SourceSpec(ApiType, frozen=True, kw_only=True):
 
     @property
     def pin(self) -> str:
-        """The name in messages once a moving reference was resolved. Empty: there is none."""
+        """Its name in a message once a reference that moves was resolved. Empty: there is none."""
         return ""
 
     def pinned_as(self, _resolved: Self) -> Self:
@@ -105,7 +105,7 @@ class SourceSpec(ApiType, frozen=True, kw_only=True):
         return self
 
     def version(self, _resolved: Self | None) -> str:
-        """The version of content that says none itself."""
+        """Version of content that says none itself."""
         return ""
 
 
@@ -145,7 +145,7 @@ class ImageSource(SourceSpec, frozen=True, kw_only=True):
 
 
 class GitRef(ApiType, frozen=True, kw_only=True):
-    """The revision to check out: exactly one branch, tag or commit."""
+    """The branch, tag or commit to check out: exactly one of them."""
 
     branch: Annotated[str, doc("A branch; its newest commit at the time of unpacking is used.")] = ""
     tag: Annotated[str, doc("A tag, annotated or not.")] = ""
