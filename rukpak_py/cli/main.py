@@ -12,10 +12,8 @@ from pathlib import PurePath
 
 import click
 
-from rukpak_py.cli.exits import Exit
-from rukpak_py.cli.lazy import LazyGroup
 from rukpak_py.cli.reports.text import lines_of_findings
-from rukpak_py.cli.terminal import Style, clean, clean_text
+from rukpak_py.cli.terminal import Exit, LazyGroup, Style, clean, clean_text
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import InvalidBundleError
 

@@ -1,4 +1,4 @@
-"""Cleaning of texts for the terminal, its colours, width and progress line.
+"""The needs of every command: exit statuses, clean texts for the terminal, colours, width and progress line.
 
 Every text that may come from a bundle passes `clean`: nothing in content may move the cursor, set colours or turn the
 direction of writing around. Colours and the progress line are for terminals only, and NO_COLOR switches them off.
@@ -10,7 +10,28 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable
-from typing import IO
+from enum import IntEnum
+from importlib import import_module
+from typing import IO, Any
+
+import click
+
+
+class Exit(IntEnum):
+    OK = 0
+    NO = 1  # the question was answered with no
+    USAGE = 2  # click's own
+    FAILED = 3
+    DEFECT = 70
+    INTERRUPTED = 130
+    BROKEN_PIPE = 141
+
+
+def epilog(*, no: str = "", failed: str = "", others: str = "") -> str:
+    """The end of a command's help: only what this command can give, and what it means there."""
+    statuses = [(Exit.OK, "success"), (Exit.NO, no), (Exit.USAGE, "wrong usage"), (Exit.FAILED, failed)]
+    return f"Exit status: {'; '.join(f'{status.value} {meaning}' for status, meaning in statuses if meaning)}{others}."
+
 
 _WIDEST = 10_000  # of lines for files and pipes, which are not wrapped
 _NARROWEST = 40
@@ -113,3 +134,24 @@ class Progress:
         if self._is_shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used: a start pays for one command only.
+
+    `commands_at` maps the name of a command to `module:attribute`; commands can be added as usual, too.
+    """
+
+    def __init__(self, *args: Any, commands_at: dict[str, str], **kwargs: Any) -> None:
+        super().__init__(*args, epilog=epilog(others="; others: see the command"), **kwargs)
+        self._commands_at = commands_at
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *self._commands_at})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name in self._commands_at:
+            module, _, attribute = self._commands_at[cmd_name].partition(":")
+            command: click.Command = getattr(import_module(module), attribute)
+            return command
+        return super().get_command(ctx, cmd_name)

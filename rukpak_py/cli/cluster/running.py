@@ -2,6 +2,10 @@
 
 The template has the digest of the content as a label, so other content is another Bundle, and the same directory again
 changes nothing: the archive has no times in it.
+
+Without a class from the user the provisioner class is plain, as the original has it, unless the content is what class
+plain cannot install: a chart, or an OLM bundle with its annotations. Plain manifests may contain a
+ClusterServiceVersion, for a cluster with OLM, and stay plain; so does what has manifests/ beside a Chart.yaml.
 """
 
 import asyncio
@@ -9,7 +13,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -18,6 +22,9 @@ from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
     GROUP,
+    HELM_CLASS,
+    PLAIN_CLASS,
+    REGISTRY_CLASS,
     ConditionStatus,
     ConditionType,
     SourceType,
@@ -29,13 +36,38 @@ from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.content.tar import write_tgz
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
-from rukpak_py.core.limits import Limits
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.by_class import CLASSES
+from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 from rukpak_py.sources.local_directory import read_bundle as read_bundle_directory
+
+
+class DetectedClass(NamedTuple):
+    name: str
+    content: str
+
+
+PLAIN = DetectedClass(PLAIN_CLASS, "plain manifests")
+REGISTRY = DetectedClass(REGISTRY_CLASS, "an OLM bundle")
+HELM = DetectedClass(HELM_CLASS, "a Helm chart")
+
+
+def detected_class(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> DetectedClass:
+    has_manifests = any(path.startswith(f"{MANIFESTS}/") for path in tree)
+    match detect_format(tree, limits):
+        case FormatName.HELM if not has_manifests:
+            return HELM
+        case FormatName.REGISTRY if ANNOTATIONS_FILE in tree:
+            return REGISTRY
+        case _:
+            return PLAIN
+
 
 FIELD_MANAGER = "rukpakctl"
 APP_LABEL, DIGEST_LABEL = "app", "bundleDigest"

@@ -1,24 +1,74 @@
-"""A command that talks to the cluster, from the kubeconfig to its end."""
+"""A command in the cluster, from the kubeconfig to its end, and the options that say where the operator is."""
 
 import asyncio
 import base64
 import binascii
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
+from dataclasses import dataclass
 from functools import partial
-from typing import TypeVar
+from typing import Any, TypeVar
 
+import click
 import msgspec
 
-from rukpak_py.api.names import CA_KEY
+from rukpak_py.api.names import CA_KEY, CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE, SecretName
 from rukpak_py.cli.cluster.content_server import ContentServer, Way, content_server
-from rukpak_py.cli.cluster.options import OperatorAt
 from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.port_forward import PortForward, ready_pod
 from rukpak_py.kube.resources import SECRETS
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class OperatorAt:
+    """Names of the operator's objects."""
+
+    namespace: str
+    service: str
+    ca_secret: str
+
+
+def operator_options(*namespace_names: str) -> Callable[[F], F]:
+    """Adds them; the command takes them as `**where` for `OperatorAt`. `namespace_names`: how the first is spelt."""
+    options: Sequence[Callable[[F], F]] = (
+        click.option(
+            *namespace_names,
+            "namespace",
+            default=DEFAULT_SYSTEM_NAMESPACE,
+            show_default=True,
+            metavar="NAMESPACE",
+            help="The operator's namespace.",
+        ),
+        click.option(
+            "--upload-service-name",
+            "service",
+            default=CONTENT_SERVICE,
+            show_default=True,
+            metavar="NAME",
+            help="The Service in front of the operator's content server.",
+        ),
+        click.option(
+            "--ca-secret-name",
+            "ca_secret",
+            default=str(SecretName.CA),
+            show_default=True,
+            metavar="NAME",
+            help="The Secret with the authority (ca.crt) of its certificate.",
+        ),
+    )
+
+    def add(command: F) -> F:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return add
+
 
 PORT_NAME = "https"
 ELSEWHERE = "Is the operator in another namespace? Name it with --system-namespace"

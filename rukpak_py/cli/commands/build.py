@@ -7,12 +7,10 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli.exits import Exit, epilog
 from rukpak_py.cli.packaging import layouts, tools
 from rukpak_py.cli.packaging.generating import carry_out, is_fit
-from rukpak_py.cli.packaging.options import PackagingOptions, generating_options
-from rukpak_py.cli.packaging.plan import make_plan
-from rukpak_py.cli.terminal import clean
+from rukpak_py.cli.packaging.plan import PackagingOptions, generating_options, make_plan
+from rukpak_py.cli.terminal import Exit, clean, epilog
 from rukpak_py.sources.image.build import Image, image_of, layout_of
 from rukpak_py.sources.image.reference import parse_reference
 

@@ -2,7 +2,7 @@
 
 import click
 
-from rukpak_py.cli.lazy import LazyGroup
+from rukpak_py.cli.terminal import LazyGroup
 
 _HERE = "rukpak_py.cli.commands"
 

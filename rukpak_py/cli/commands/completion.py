@@ -3,8 +3,8 @@
 import click
 from click.shell_completion import get_completion_class
 
-from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.main import COMPLETE_VARIABLE, KUBECTL_NAME
+from rukpak_py.cli.terminal import epilog
 
 # \b tells click to keep the lines of a paragraph.
 _HELP = """\

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import click
 
-from rukpak_py.cli.cluster.options import OperatorAt, operator_options
-from rukpak_py.cli.exits import Exit, epilog
+from rukpak_py.cli.cluster.session import OperatorAt, operator_options
 from rukpak_py.cli.printing import print_lines
+from rukpak_py.cli.terminal import Exit, epilog
 
 STANDARD_OUTPUT = Path("-")
 

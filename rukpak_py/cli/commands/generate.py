@@ -4,11 +4,10 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli.exits import epilog
 from rukpak_py.cli.packaging.generating import carry_out
-from rukpak_py.cli.packaging.options import PackagingOptions, generating_options
-from rukpak_py.cli.packaging.plan import make_plan
+from rukpak_py.cli.packaging.plan import PackagingOptions, generating_options, make_plan
 from rukpak_py.cli.printing import print_lines
+from rukpak_py.cli.terminal import epilog
 
 
 @click.command(epilog=epilog(failed="the manifests cannot be read, or the files cannot be written"))

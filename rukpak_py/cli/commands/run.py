@@ -6,10 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
-from rukpak_py.cli.cluster.options import OperatorAt, operator_options
-from rukpak_py.cli.exits import Exit, epilog
+from rukpak_py.cli.cluster.session import OperatorAt, operator_options
 from rukpak_py.cli.printing import print_warning
-from rukpak_py.cli.terminal import Progress, clean
+from rukpak_py.cli.terminal import Exit, Progress, clean, epilog
 
 if TYPE_CHECKING:
     from rukpak_py.content.tree import Tree
@@ -101,7 +100,7 @@ def run(
 
 
 def _detected_class(tree: "Tree") -> str:
-    from rukpak_py.cli.cluster.provisioner_classes import PLAIN, detected_class  # noqa: PLC0415 - see run
+    from rukpak_py.cli.cluster.running import PLAIN, detected_class  # noqa: PLC0415 - see run
     from rukpak_py.core.limits import Limits  # noqa: PLC0415 - the same
 
     detected = detected_class(tree, Limits.from_environment())

@@ -5,7 +5,7 @@ import platform
 import click
 
 import rukpak_py
-from rukpak_py.cli.exits import epilog
+from rukpak_py.cli.terminal import epilog
 
 
 @click.command(epilog=epilog())

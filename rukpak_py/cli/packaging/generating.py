@@ -8,7 +8,7 @@ from typing import IO
 
 import click
 
-from rukpak_py.cli.packaging import files
+from rukpak_py.cli.packaging.layouts import write
 from rukpak_py.cli.packaging.plan import PackagingPlan, shown
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.reports.text import lines_of_findings
@@ -45,7 +45,7 @@ def carry_out(plan: PackagingPlan) -> Iterator[str]:
         found = f"package {labels.package}, channels {labels.channels}{default}"
         yield clean(f"inferred {found} (with {inferred.manifest})")
     for file in plan.files:
-        outcome = files.write(file.path, file.content, mode=file.mode)
+        outcome = write(file.path, file.content, mode=file.mode)
         yield clean(f"{outcome} {shown(file.path)}")
         yield from (clean(f"dropped from {shown(file.path)}: {what}") for what in file.lost)
     for kept in plan.kept:

@@ -1,19 +1,81 @@
 """An image layout written to disk: as a directory, or as a tar archive where the name ends in .tar.
 
 Only a file, an empty directory or a layout of one image is replaced. A layout of several images is a collection that
-a user keeps, and any other directory holds a user's work.
+a user keeps, and any other directory holds a user's work. Files and directories are there completely, under their
+names, or not at all.
 """
 
-from collections.abc import Iterable
+import os
+import shutil
+import tempfile
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from enum import StrEnum
 from pathlib import Path
 
 import msgspec
 
-from rukpak_py.cli.packaging import files
-from rukpak_py.cli.packaging.files import WriteOutcome
 from rukpak_py.content.canonical import write_tar
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+
+
+class WriteOutcome(StrEnum):
+    WROTE = "wrote"
+    REPLACED = "replaced"
+    UNCHANGED = "unchanged"
+
+
+def write(path: Path, content: bytes, *, mode: int = 0o644) -> WriteOutcome:
+    """Directories around it are made; a file with the same content is left alone. Failures name the file itself."""
+    existed = path.exists()
+    if existed and path.is_file() and path.read_bytes() == content:
+        return WriteOutcome.UNCHANGED
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _named(path):
+        descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with _named(path), os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        with _named(path):
+            temporary.chmod(mode)
+            temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
+    return WriteOutcome.REPLACED if existed else WriteOutcome.WROTE
+
+
+@contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Report errors with this path instead of a temporary name, which users do not know."""
+    try:
+        yield
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+@contextmanager
+def new_directory(path: Path) -> Iterator[Path]:
+    """A directory to fill that takes the name, and the place of what has it, when the block ends well."""
+    with _named(path):
+        temporary = Path(tempfile.mkdtemp(dir=path.parent, prefix=f".{path.name}."))
+    try:
+        new, old = temporary / "new", temporary / "old"
+        new.mkdir()
+        yield new
+        if path.exists():
+            path.rename(old)
+        try:
+            new.rename(path)
+        except BaseException:
+            if old.exists() and not path.exists():
+                old.rename(path)
+            raise
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
 
 _OTHER_ARCHIVES = {".tgz", ".gz", ".bz2", ".xz", ".zst", ".zip", ".tbz", ".txz"}
 
@@ -45,11 +107,11 @@ def check_apart(path: Path, places: Iterable[Path]) -> None:
 
 def write_layout(layout: Tree, path: Path) -> WriteOutcome:
     if _is_archive(path):
-        return files.write(path, b"".join(write_tar(layout)))
+        return write(path, b"".join(write_tar(layout)))
     outcome = WriteOutcome.REPLACED if path.exists() else WriteOutcome.WROTE
-    with files.new_directory(path) as directory:
+    with new_directory(path) as directory:
         for name, content in layout.items():
-            files.write(directory / name, content)
+            write(directory / name, content)
     return outcome
 
 

@@ -3,15 +3,20 @@
 Annotations go beside the manifests, or with them into an output directory; the Dockerfile goes into the working
 directory, and its paths start there. The image holds what the two directories hold afterwards: files of an output
 directory that do not come from the input are still in it, and are told.
+
+`generate` and `build` share options, and the directory, which must hold manifests; a whole bundle in its place is a
+common mistake. Where a generated file replaces one that a user has added to, the losses are told: only additions count,
+because a channel that changes is what the user asked for. Comments do not count.
 """
 
 import os
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any, TypeVar
 
-from rukpak_py.cli.packaging.losses import lost_annotations, lost_lines
-from rukpak_py.cli.packaging.options import PackagingOptions, check_holds_manifests
+import click
+
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
@@ -19,10 +24,115 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
 from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
-from rukpak_py.formats.registry_v1.packaging.media_type import media_type
+from rukpak_py.formats.registry_v1.packaging.media_type import CHART, first_document, media_type
 from rukpak_py.formats.registry_v1.packaging.package_directory import Inferred, infer, no_bundle_directory
 from rukpak_py.sources.image.layers import WHITEOUT
 from rukpak_py.sources.local_directory import read_directory
+
+_ANNOTATIONS = "annotations"
+
+
+def lost_annotations(existing: bytes, labels: Labels) -> Iterator[str]:
+    """Members of the file, and of its `annotations`. What cannot be parsed, or is no mapping, is lost as a whole."""
+    try:
+        found = yaml.load(existing)
+    except ContentError:
+        found = None
+    if not isinstance(found, dict):
+        yield from ["everything"] if existing.strip() else []
+        return
+    annotations = found.get(_ANNOTATIONS)
+    if isinstance(annotations, dict):
+        yield from (f"{key}: {value}" for key, value in annotations.items() if key not in labels.values())
+    yield from (str(key) for key in found if key != _ANNOTATIONS)
+
+
+def lost_lines(existing: bytes, generated: bytes, labels: Labels) -> Iterator[str]:
+    """Lines of a Dockerfile, apart from those that are always generated and now say something else."""
+    kept = set(generated.decode().splitlines())
+    for line in existing.decode(errors="replace").splitlines():
+        words = line.split()
+        if line in kept or not words or words[0].startswith("#") or _is_generated(words, labels):
+            continue
+        yield " ".join(words)
+
+
+def _is_generated(words: list[str], labels: Labels) -> bool:
+    match words:
+        case ["LABEL", label]:
+            return label.partition("=")[0] in labels.values()
+        case ["COPY", _, target]:
+            return target in {"/manifests/", "/metadata/"}
+        case _:
+            return False
+
+
+_DOCUMENTS = {".yaml", ".yml", ".json"}
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, kw_only=True)
+class PackagingOptions:
+    """The options, as they were given; empty is not given."""
+
+    directory: Path
+    package: str = ""
+    channels: str = ""
+    default_channel: str = ""
+    output_directory: Path | None = None
+    base_image: str = "scratch"
+    overwrite: bool = True
+
+
+def generating_options(command: F) -> F:
+    """Adds them; the command takes them as `**chosen` and makes PackagingOptions of them."""
+    directory = click.Path(path_type=Path)
+    options: Sequence[Callable[[F], F]] = (
+        click.option(
+            "-d", "--directory", type=directory, required=True, metavar="DIR", help="The directory of the manifests."
+        ),
+        click.option("-p", "--package", default="", help="Name of the package. Default: from the package manifest."),
+        click.option("-c", "--channels", default="", help="Channels, separated by commas. Default: as for --package."),
+        click.option("-e", "--default", "default_channel", default="", help="The default channel."),
+        click.option(
+            "-u",
+            "--output-dir",
+            "output_directory",
+            type=directory,
+            metavar="DIR",
+            help="Copy the manifests to DIR/manifests, and write DIR/metadata. "
+            "Default: metadata beside the directory of the manifests.",
+        ),
+        click.option(
+            "--base-image", default="scratch", show_default=True, help="What the Dockerfile starts from (FROM)."
+        ),
+    )
+    for option in reversed(options):
+        command = option(command)
+    return command
+
+
+def check_holds_manifests(directory: Path) -> None:
+    """One with manifests/ in it, and no manifest of its own, does not. Charts have directories as they like."""
+    manifests = directory / MANIFESTS
+    if manifests.is_dir() and not (directory / CHART).exists() and not any(map(_is_manifest, directory.iterdir())):
+        given = directory.as_posix()
+        raise ContentError(
+            f"{given} is the directory of a bundle: give the one of its manifests, -d {manifests.as_posix()}"
+        )
+
+
+def _is_manifest(file: Path) -> bool:
+    if (
+        file.suffix not in _DOCUMENTS
+        or not file.is_file()
+        or file.stat().st_size > Limits.from_environment().yaml_bytes
+    ):
+        return False
+    document = first_document(file.read_bytes())
+    return isinstance(document, dict) and bool(document.get("apiVersion")) and bool(document.get("kind"))
+
 
 DOCKERFILE = "bundle.Dockerfile"
 ANNOTATIONS = "annotations.yaml"

@@ -6,8 +6,7 @@ from typing import Any
 import orjson
 
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
-from rukpak_py.cli.comparison import RenderingComparison
-from rukpak_py.cli.fields import Difference, FieldChange
+from rukpak_py.cli.comparison import Difference, FieldChange, RenderingComparison
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey

@@ -13,7 +13,7 @@ import pytest
 
 import rukpak_py
 from rukpak_py.cli import main
-from rukpak_py.cli.lazy import LazyGroup
+from rukpak_py.cli.terminal import LazyGroup
 from tests.unit.cli.running import SAMPLES, CommandLine, program, run_python
 
 

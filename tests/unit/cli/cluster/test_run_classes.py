@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
-from rukpak_py.cli.cluster.provisioner_classes import detected_class
+from rukpak_py.cli.cluster.running import detected_class
 from rukpak_py.content.tree import Tree
 from rukpak_py.sources.local_directory import read_bundle
 from tests.unit.cli.running import SAMPLES

@@ -7,7 +7,7 @@ from typing import Never
 
 import pytest
 
-from rukpak_py.cli.packaging.files import new_directory, write
+from rukpak_py.cli.packaging.layouts import new_directory, write
 from rukpak_py.library import open_bundle
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, csv_document
