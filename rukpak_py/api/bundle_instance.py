@@ -6,8 +6,8 @@ Its spec is that of a BundleDeployment, every field of it, so a mirror needs no 
 from typing import Annotated
 
 from rukpak_py.api.bundle import Generation, HandledRequest
-from rukpak_py.api.bundle_deployment import BundleDeploymentSpec
 from rukpak_py.api.conditions import Conditions, Notes
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.schema import ApiType, doc
 

@@ -11,8 +11,9 @@ from typing import Any
 import yaml
 
 from rukpak_py.api.bundle import Bundle, BundleSpec, BundleStatus
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSpec, BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_NAME_LENGTH,

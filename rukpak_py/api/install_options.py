@@ -15,13 +15,8 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import (
-    BundleDeploymentSpec,
-    Installation,
-    Override,
-    RecordedOptions,
-    RecordedValues,
-)
+from rukpak_py.api.bundle_deployment import Installation, RecordedOptions, RecordedValues
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec, Override
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.schema import ApiType

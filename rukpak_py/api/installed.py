@@ -8,13 +8,8 @@ from collections.abc import Iterable
 
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import (
-    BundleDeploymentStatus,
-    BundleTemplate,
-    Installation,
-    InstallOutcome,
-    KeptObject,
-)
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstallOutcome, KeptObject
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.schema import ApiType
 
 

@@ -7,7 +7,8 @@ Our own fields come after the original's and only when they are set, so that old
 import hashlib
 
 from rukpak_py.api.bundle import BundleSpec
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleTemplate
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_NAME_LENGTH
 from rukpak_py.core import gojson

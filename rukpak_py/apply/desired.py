@@ -15,7 +15,7 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.install_options import flag, override_of
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,

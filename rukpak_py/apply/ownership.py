@@ -4,7 +4,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired, digests_by
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again, identity, released_mark
 from rukpak_py.apply.observed_object import ObservedObject

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired, Payload
 from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.observed_object import ObservedObject

@@ -15,7 +15,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum, auto
 
-from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.bundle_deployment import KeptReason
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.install_options import NO_OVERRIDE
 from rukpak_py.api.names import PRUNE_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject

@@ -7,7 +7,8 @@ out about the instances of CRDs, and which CRDs were kept for theirs before.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 
-from rukpak_py.api.bundle_deployment import KeptObject, KeptReason, Override
+from rukpak_py.api.bundle_deployment import KeptObject, KeptReason
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.install_options import override_of
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import ApplyPhase, is_builtin, phase_of

@@ -12,7 +12,8 @@ from dataclasses import replace
 from enum import Enum, auto
 from time import monotonic
 
-from rukpak_py.api.bundle_deployment import InstallOutcome, KeptObject, Prune, PruneWhen
+from rukpak_py.api.bundle_deployment import InstallOutcome, KeptObject
+from rukpak_py.api.deployment_spec import Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
 from rukpak_py.apply.health import HealthStatus, describe, has_health
 from rukpak_py.apply.inventory import Inventory

@@ -8,7 +8,8 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rukpak_py.api.bundle_deployment import HISTORY, Adopt
+from rukpak_py.api.bundle_deployment import HISTORY
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, is_rendering_of
 from rukpak_py.controllers.deployment.lookups import LookingUp, LookupPolicy, Lookups
 from rukpak_py.core.errors import UnavailableError

@@ -14,13 +14,13 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import (
     HISTORY,
-    BundleTemplate,
     Installation,
     InstalledContent,
     InstalledKind,
     InstallOutcome,
     KeptObject,
 )
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import mean_the_same, recorded
 from rukpak_py.api.installed import with_revisions

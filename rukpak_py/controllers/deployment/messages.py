@@ -3,7 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
-from rukpak_py.api.bundle_deployment import Adopt, KeptReason, Override
+from rukpak_py.api.bundle_deployment import KeptReason
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.api.install_options import matches
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION
 from rukpak_py.core.objects import ObjectKey

@@ -11,7 +11,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from rukpak_py.api.bundle_deployment import COMPLETED, Adopt, CompletedObject
+from rukpak_py.api.bundle_deployment import COMPLETED, CompletedObject
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import foreign_instances_of, with_foreign_instances
 from rukpak_py.apply.inventory import Inventory

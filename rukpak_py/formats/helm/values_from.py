@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
-from rukpak_py.api.bundle_deployment import VALUES_FROM_AT_MOST
+from rukpak_py.api.deployment_spec import VALUES_FROM_AT_MOST
 from rukpak_py.api.own_secrets import own_by_name
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.text import joined

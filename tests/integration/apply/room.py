@@ -14,7 +14,8 @@ import orjson
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, Override
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.api.reading import read_bundle_deployment

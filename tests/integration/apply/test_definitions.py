@@ -1,6 +1,6 @@
 """Definitions and their instances in one bundle."""
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
 from tests.integration.apply.room import Room, names, only

@@ -4,7 +4,7 @@ from contextlib import suppress
 
 import orjson
 
-from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.names import FORCE_ANNOTATION, OWNER_NAME_LABEL
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import NotFoundError

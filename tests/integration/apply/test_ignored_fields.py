@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, Override
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.core.objects import ADMISSION_GROUP

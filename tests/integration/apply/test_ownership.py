@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.names import OWNER_NAME_LABEL, OWNER_UID_ANNOTATION
 from rukpak_py.apply.plan import Action
 from rukpak_py.core.objects import GroupKind

@@ -5,7 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import KeptReason, Override
+from rukpak_py.api.bundle_deployment import KeptReason
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
 from rukpak_py.apply.instances import instances_of, versions_of
 from rukpak_py.apply.plan import Plan

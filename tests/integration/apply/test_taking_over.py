@@ -10,7 +10,7 @@ import pytest
 import yaml
 
 from e2e.cluster.binaries import path as binary
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind
 from tests.integration.apply.room import Manifest, Room, labelled, managers, names, only, run

@@ -10,7 +10,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.unions.switch import RefusedApply
 from rukpak_py.core.objects import canonical_json

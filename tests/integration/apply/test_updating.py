@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.names import FORCE_ANNOTATION
 from rukpak_py.apply.plan import Action
 from rukpak_py.apply.results import FailureKind

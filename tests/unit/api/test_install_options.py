@@ -6,7 +6,8 @@ import msgspec
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import Installation, Override, RecordedOptions, RecordedValues
+from rukpak_py.api.bundle_deployment import Installation, RecordedOptions, RecordedValues
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.install_options import (
     NO_OVERRIDE,
     RECORDED_CONFIG_BYTES,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, PruneWhen
+from rukpak_py.api.deployment_spec import Adopt, PruneWhen
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
 from rukpak_py.core.errors import ContentError

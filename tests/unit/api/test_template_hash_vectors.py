@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.api.bundle_deployment import BundleTemplate
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.template_hash import bundle_name, canonical_template, template_hash
 from rukpak_py.core import gojson
 

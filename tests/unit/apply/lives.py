@@ -4,7 +4,7 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.names import (
     API_VERSION,
     APPLIED_ANNOTATION,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.api.bundle_deployment import Adopt, Override
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     HELM_RELEASE_ANNOTATION,

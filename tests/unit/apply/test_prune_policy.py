@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, KeptObject, KeptReason, Override
+from rukpak_py.api.bundle_deployment import KeptObject, KeptReason
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.api.names import OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan, make_plan

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.names import OWNER_UID_ANNOTATION, PRUNE_ANNOTATION
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.plan import Change, decide

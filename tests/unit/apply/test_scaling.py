@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.apply.desired import Desired, desire, scaled
 from rukpak_py.core.objects import Object, ObjectKey, canonical_json
 from tests.manifests import manifest, workload

@@ -5,7 +5,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, Override
+from rukpak_py.api.deployment_spec import Adopt, Override
 from rukpak_py.api.names import APPLIED_ANNOTATION, OWNER_NAME_LABEL, OWNER_UID_ANNOTATION, RELEASED_ANNOTATION
 from rukpak_py.apply.desired import Desired, digests_by
 from rukpak_py.apply.marks import Owner

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.api.bundle_deployment import Adopt
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.names import (
     APPLIED_ANNOTATION,
     OWNER_KIND_LABEL,

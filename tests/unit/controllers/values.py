@@ -5,12 +5,8 @@ from typing import Any
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, BundleSpec, BundleStatus
-from rukpak_py.api.bundle_deployment import (
-    BundleDeployment,
-    BundleDeploymentSpec,
-    BundleDeploymentStatus,
-    BundleTemplate,
-)
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.metadata import ObjectMeta, OwnerReference
 from rukpak_py.api.names import (

@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 
 from rukpak_py.api import install_options
-from rukpak_py.api.bundle_deployment import Override, Prune, RecordedValues
+from rukpak_py.api.bundle_deployment import RecordedValues
+from rukpak_py.api.deployment_spec import Override, Prune
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject

@@ -2,7 +2,8 @@
 
 import msgspec
 
-from rukpak_py.api.bundle_deployment import Override, RecordedOptions, RecordedValues
+from rukpak_py.api.bundle_deployment import RecordedOptions, RecordedValues
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.api.install_options import (
     InstallOptions,
     config_digest,

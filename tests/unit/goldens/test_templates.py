@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from rukpak_py.api import template_hash as template_hash_module
-from rukpak_py.api.bundle_deployment import BundleTemplate
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.template_hash import bundle_name, spec_digest, template_hash
 from tests.unit.api.test_template_hash_vectors import VECTORS
 from tests.unit.goldens.pinned import check, use_pinned_names

@@ -7,12 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.api.bundle_deployment import (
-    BundleDeploymentStatus,
-    Installation,
-    RecordedOptions,
-    RecordedValues,
-)
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedOptions, RecordedValues
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.content.renderings import RenderingStore
 from rukpak_py.content.store import Store, StoredForm

@@ -18,8 +18,8 @@ from datetime import datetime
 from enum import Enum, auto
 from typing import Any
 
-from rukpak_py.api.bundle_deployment import Adopt
 from rukpak_py.api.conditions import cut
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookInStatus, HookRecord, HookResult, RunningHook
 from rukpak_py.api.metadata import is_deployment
 from rukpak_py.api.names import (

@@ -19,7 +19,8 @@ import hashlib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookInStatus, HookRecord, HookResult, RunningHook
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION

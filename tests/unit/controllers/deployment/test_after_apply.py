@@ -7,15 +7,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import (
-    Adopt,
-    BundleDeploymentStatus,
-    KeptObject,
-    KeptReason,
-    Override,
-    Prune,
-    PruneWhen,
-)
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
+from rukpak_py.api.deployment_spec import Adopt, Override, Prune, PruneWhen
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject

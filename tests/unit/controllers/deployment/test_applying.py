@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Adopt, BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Action, Plan, make_plan

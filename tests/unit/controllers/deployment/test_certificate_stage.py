@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, cast
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Prune
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.deployment_spec import Prune
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.certificates.deployments import CertificateResult

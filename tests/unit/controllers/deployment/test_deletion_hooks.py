@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.inventory import Inventory

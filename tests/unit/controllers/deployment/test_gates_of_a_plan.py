@@ -5,13 +5,8 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import (
-    Adopt,
-    BundleDeployment,
-    BundleDeploymentStatus,
-    Installation,
-    InstalledKind,
-)
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, InstalledKind
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.plan import Plan, make_plan

@@ -3,7 +3,8 @@
 import msgspec
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleTemplate, Installation, InstallOutcome
+from rukpak_py.api.bundle_deployment import Installation, InstallOutcome
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.controllers.deployment.history_size import HISTORY_BYTES, is_reduced, reduced_text, within_limit

@@ -6,13 +6,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import (
-    Adopt,
-    BundleDeployment,
-    BundleDeploymentStatus,
-    Installation,
-    InstallOutcome,
-)
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, InstallOutcome
+from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.controllers.deployment.attempt import Attempt

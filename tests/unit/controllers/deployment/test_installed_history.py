@@ -10,15 +10,14 @@ from rukpak_py.api.bundle_deployment import (
     HISTORY,
     BundleDeployment,
     BundleDeploymentStatus,
-    BundleTemplate,
     Installation,
     InstallOutcome,
     KeptObject,
     KeptReason,
-    Override,
     RecordedOptions,
     RecordedValues,
 )
+from rukpak_py.api.deployment_spec import BundleTemplate, Override
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject

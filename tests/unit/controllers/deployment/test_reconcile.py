@@ -13,11 +13,11 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import (
     BundleDeployment,
     BundleDeploymentStatus,
-    BundleTemplate,
     Installation,
     InstallOutcome,
     RecordedOptions,
 )
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_KIND,

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, Override, Prune
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.deployment_spec import Override, Prune
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree

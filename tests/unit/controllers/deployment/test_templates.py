@@ -7,7 +7,8 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,

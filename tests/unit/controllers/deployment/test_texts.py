@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import Override
+from rukpak_py.api.deployment_spec import Override
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.core.objects import ObjectKey
 

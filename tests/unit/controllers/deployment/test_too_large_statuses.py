@@ -8,8 +8,9 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, BundleTemplate, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
 from rukpak_py.api.conditions import BRIEF_CHARACTERS, Condition, Note
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.install_options import InstallOptions, config_digest, recorded
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND

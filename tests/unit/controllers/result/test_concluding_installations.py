@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleTemplate, Installation, RecordedOptions
+from rukpak_py.api.bundle_deployment import Installation, RecordedOptions
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import GitRef, GitSource
 from rukpak_py.controllers.result.bundle_details import BundleOfOtherClass, WaitingForBundle

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleTemplate, Installation, RecordedOptions
+from rukpak_py.api.bundle_deployment import Installation, RecordedOptions
+from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Reached
 from rukpak_py.core.objects import ObjectKey
