@@ -74,7 +74,7 @@ class PrunePolicy:
         )
 
     def divide(self, lives: Iterable[ObservedObject]) -> Leaving:
-        judged = [(live, self.fate(live)) for live in sorted(lives, key=_deletion_order)]
+        judged = [(live, self.fate(live)) for live in sorted(lives, key=deletion_order)]
         return Leaving(
             prune=tuple(live for live, verdict in judged if verdict.fate is PruneFate.PRUNE),
             keep=tuple(
@@ -127,5 +127,6 @@ def deletion_phase(live: ObservedObject) -> ApplyPhase:
     return phase_of(live.gvk, custom=not is_builtin(live.gvk.group))
 
 
-def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
+def deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
+    """The reverse of the order of applying, for objects that left the content and for a deleted deployment."""
     return -deletion_phase(live), live.key

@@ -26,7 +26,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
-from rukpak_py.apply.removed_objects import deletion_phase
+from rukpak_py.apply.removed_objects import deletion_order
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
@@ -38,7 +38,6 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, DataLoss, GoingObjects, Orphaned
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
-from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
@@ -210,7 +209,7 @@ class Uninstall:
     ) -> Progress:
         """`left`: what holds them up beside their finalizers. A delete that is refused is told beside the wait."""
         change_set = ChangeSet()
-        await prune(self._target(deployment), sorted(lives, key=_deletion_order), change_set)
+        await prune(self._target(deployment), sorted(lives, key=deletion_order), change_set)
         going = GoingObjects(
             what=what,
             objects=tuple(f"{one.key}{with_finalizers(one.held_by)}" for one in lives),
@@ -243,10 +242,6 @@ class Uninstall:
         return Target(
             owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
         )
-
-
-def _deletion_order(live: ObservedObject) -> tuple[int, ObjectKey]:
-    return -deletion_phase(live), live.key
 
 
 def _has_say(live: ObservedObject) -> bool:
