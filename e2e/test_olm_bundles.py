@@ -25,7 +25,7 @@ from e2e.webhook_operator.definition import PLURAL
 from e2e.webhook_operator.gadgets import Gadgets
 from e2e.webhook_operator.traffic import WRITES_PER_SECOND, Traffic, writing
 from rukpak_py.certificates.steps import CertificateSettings, Issued, Seen, issue
-from rukpak_py.certificates.wants import WantedCertificate, secret_key
+from rukpak_py.certificates.wanted import WantedCertificate, secret_key
 from rukpak_py.core.objects import ObjectKey
 
 if TYPE_CHECKING:

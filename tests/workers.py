@@ -6,7 +6,7 @@ from typing import ParamSpec, TypeVar
 
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.spool import Spool
-from rukpak_py.workers.process import Reply
+from rukpak_py.workers.child_process import Reply
 
 Arguments = ParamSpec("Arguments")
 Result = TypeVar("Result")

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.api.schema import ApiType, doc
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 
 BRIEF_CHARACTERS = 300  # of Ready, Reconciling and Stalled
@@ -132,21 +131,6 @@ def summarise(
             now=now,
         )
     return conditions
-
-
-def summary_of(error: RukPakError) -> tuple[Summary, Reason]:
-    """Summary and reason of Ready for a failure: wrong content stalls, everything else is tried again."""
-    match error:
-        case ContentError():
-            return Summary.STALLED, Reason.CONTENT_ERROR
-        case AccessError():
-            return Summary.RETRYING, Reason.ACCESS_DENIED
-        case ConflictError():
-            return Summary.RETRYING, Reason.CONFLICT
-        case UnavailableError():
-            return Summary.RETRYING, Reason.UNAVAILABLE
-        case _:
-            return Summary.RETRYING, Reason.RETRYING
 
 
 def complete(conditions: Conditions, kinds: tuple[ConditionType, ...], *, generation: int, now: str) -> Conditions:

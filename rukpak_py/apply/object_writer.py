@@ -21,7 +21,6 @@ from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.plan import TAKES, Action, Change
 from rukpak_py.apply.prune import delete
-from rukpak_py.apply.repair import without_fields
 from rukpak_py.apply.replacing import (
     failure_for_instances,
     failure_of_change,
@@ -35,6 +34,7 @@ from rukpak_py.apply.take_over import take_over
 from rukpak_py.apply.target import Target
 from rukpak_py.apply.unions.switch import RefusedApply
 from rukpak_py.apply.unions.table import unions_of
+from rukpak_py.apply.unknown_fields import without_fields
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.answers import ApplyAnswer

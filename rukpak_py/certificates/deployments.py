@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from rukpak_py.certificates.callers import Injector, KnownCallers, LiveCaller, Lives, Observe
+from rukpak_py.certificates.ca_injection import Injector, KnownCallers, LiveCaller, Lives, Observe
 from rukpak_py.certificates.engine import take_steps
 from rukpak_py.certificates.secret import (
     Owner,
@@ -35,7 +35,7 @@ from rukpak_py.certificates.steps import (
     trust_of,
 )
 from rukpak_py.certificates.store import KnownSecrets, SecretStore, ServingSecrets, Target
-from rukpak_py.certificates.wants import CaBundleTarget, WantedCertificate, WantedCertificates
+from rukpak_py.certificates.wanted import CaBundleTarget, WantedCertificate, WantedCertificates
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import RepairBackoff

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Protocol
 
 from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Seen, next_step
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 
 STEPS = 20  # in one pass; more means that another client undoes them
 

@@ -21,7 +21,7 @@ from rukpak_py.certificates.engine import take_steps
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
 from rukpak_py.certificates.secret import Secret, Secrets, certificate_in, pair_data, pair_in
 from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Injection, Seen, trust_of
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import ca_bundle_patch
 from rukpak_py.core.errors import RukPakError, UnavailableError

@@ -24,7 +24,7 @@ from rukpak_py.api.names import (
     WEBHOOK_SERVICE,
     SecretName,
 )
-from rukpak_py.certificates.wants import WantedCertificate, secret_key
+from rukpak_py.certificates.wanted import WantedCertificate, secret_key
 from rukpak_py.core.ca_bundles import WebhookClient, callers, trusts
 from rukpak_py.core.objects import ObjectKey
 

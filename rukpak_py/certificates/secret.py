@@ -25,7 +25,7 @@ from rukpak_py.api.names import (
     TRUSTED_SINCE_ANNOTATION,
 )
 from rukpak_py.certificates.steps import Issued, Seen
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.objects import canonical_json

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
 
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.x509 import KeyPair
 

@@ -23,7 +23,7 @@ from rukpak_py.certificates.secret import (
     switched,
 )
 from rukpak_py.certificates.steps import Issued
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError

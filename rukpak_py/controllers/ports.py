@@ -1,4 +1,4 @@
-"""What the controllers need of the rest of the process; `operator` says what stands behind it."""
+"""Ports of the controllers: what they ask of content, records, renderings and Secrets, so that tests can replace it."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet

@@ -20,11 +20,11 @@ from rukpak_py.controllers.deployment.attempt import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases, ClusterCapabilities
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets, RenderedAgain, SecondRendering
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
-from rukpak_py.controllers.deployment.hooks.around import DeletionHooks, ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects, HookWatch
+from rukpak_py.controllers.deployment.hooks.release_hooks import DeletionHooks, ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
@@ -39,7 +39,7 @@ from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.controllers.events import Recorder

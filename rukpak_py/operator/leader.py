@@ -14,7 +14,7 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BU
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
-from rukpak_py.controllers.worker import work
+from rukpak_py.controllers.reconcile_loop import work
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
 from rukpak_py.formats.by_class import CLASSES

@@ -29,7 +29,7 @@ from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.leader import Leader
 from rukpak_py.operator.settings import Settings
 from rukpak_py.operator.webhook_server import webhook_server
-from rukpak_py.runtime.leading import ClusterClaim, Prerequisites
+from rukpak_py.runtime.cluster_claim import ClusterClaim, Prerequisites
 from rukpak_py.runtime.loop import InterpreterTimer, LoopWatchdog
 from rukpak_py.runtime.watchdog import EtcdRestoredError, ThreadPoolMonitor, Watchdog, WatchdogLimits
 from rukpak_py.server.access import AccessControl

@@ -16,7 +16,7 @@ from enum import Enum
 from typing import Any
 
 _OURS = ("rukpak_py.api.", "rukpak_py.content.", "rukpak_py.core.", "rukpak_py.formats.", "rukpak_py.sources.")
-_ANSWERS = "rukpak_py.workers.worker"
+_ANSWERS = "rukpak_py.workers.child"
 _PLAIN = frozenset(
     {("builtins", "bytearray"), ("builtins", "complex"), ("builtins", "frozenset"), ("builtins", "set")}
     | {("builtins", "slice"), ("builtins", "range"), ("collections", "OrderedDict"), ("decimal", "Decimal")}

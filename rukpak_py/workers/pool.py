@@ -20,8 +20,8 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import Limits, readable_size
 from rukpak_py.runtime.limits import container_memory, worker_memory
 from rukpak_py.sources.spool import Spool
-from rukpak_py.workers.process import Reply, WorkerDiedError, WorkerProcess, pickled
-from rukpak_py.workers.worker import CallAnswer, CallOutcome
+from rukpak_py.workers.child import CallAnswer, CallOutcome
+from rukpak_py.workers.child_process import Reply, WorkerDiedError, WorkerProcess, pickled
 
 LOG = logging.getLogger(__name__)
 

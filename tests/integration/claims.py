@@ -10,7 +10,7 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CRDS
-from rukpak_py.runtime.leading import CRD
+from rukpak_py.runtime.cluster_claim import CRD
 
 
 async def claim(client: Client, namespace: str | None) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.apply import repair
+from rukpak_py.apply import unknown_fields
 from rukpak_py.formats.helm import rules as chart_rules
 from rukpak_py.formats.registry_v1.rules import definition_parts, operatorhub
 from rukpak_py.formats.registry_v1.typed import quantity
@@ -64,14 +64,14 @@ def _former_steps(path: str) -> list[Any]:
             return name
         if re.fullmatch(r"[0-9]{1,9}", selector):
             return int(selector)
-        return {key: repair._value(text) for key, text in _PAIR.findall(selector)}
+        return {key: unknown_fields._value(text) for key, text in _PAIR.findall(selector)}
 
     return [step(*parts) for parts in _STEP.findall(path)] if _PATH.fullmatch(path) else []
 
 
 @given(_of(".a", ".b-c", '[name="x"]', "[0]", '["v"]', '[a="]",b=2]', "[", "]", "=", ",", '[k="\\"",l=1]', "[a=b,c]"))
 def test_paths_that_a_server_names(path: str) -> None:
-    assert list(repair._steps(path)) == _former_steps(path)
+    assert list(unknown_fields._steps(path)) == _former_steps(path)
 
 
 @given(

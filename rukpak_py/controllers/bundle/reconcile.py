@@ -25,7 +25,7 @@ from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
-from rukpak_py.controllers.bundle.state import BundleState, BundleStates, Refills, StoredContent
+from rukpak_py.controllers.bundle.state import BundleState, BundleStates, ContentPresence, Refills
 from rukpak_py.controllers.bundle.unpacking import PERSIST, ImageAwaited, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import Recorder
@@ -261,7 +261,7 @@ class BundleReconciler:
 
     def _present(self, uid: str) -> None:
         state = self._states.of(uid)
-        state.stored, state.refill_failure, state.refused_since = StoredContent.PRESENT, "", None
+        state.stored, state.refill_failure, state.refused_since = ContentPresence.PRESENT, "", None
         self._refills.end(uid)
 
     def _awaits_upload(self, bundle: Bundle, pending: Fact) -> Progress:
@@ -275,7 +275,7 @@ class BundleReconciler:
         if state.has_news:
             self._wake(bundle.metadata.name)
         if self._is_unasked(bundle):
-            state.stored = StoredContent.REFILL_WAITS
+            state.stored = ContentPresence.REFILL_WAITS
             return _about(Fact(cause=Cause.IMAGE_COMING))
         state.awaited = told_of_image(bundle, state, found, self._clock().loop)
         return _about(*state.awaited)
@@ -285,14 +285,14 @@ class BundleReconciler:
         if not self._is_unasked(bundle):
             return _about(failure)
         LOG.info("the content of %s cannot be stored or linked yet: %s", bundle.metadata.name, failure.text)
-        self._states.of(bundle.metadata.uid).stored = StoredContent.UNKNOWN
+        self._states.of(bundle.metadata.uid).stored = ContentPresence.UNKNOWN
         return NO_PROGRESS
 
     async def _failed(self, bundle: Bundle, failure: Fact) -> Progress:
         if self._is_unasked(bundle):
             LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, failure.text)
             state = self._states.of(bundle.metadata.uid)
-            state.stored, state.refill_failure = StoredContent.UNKNOWN, failure.text
+            state.stored, state.refill_failure = ContentPresence.UNKNOWN, failure.text
             return await self._without_content(bundle, state)
         if _is_refused(failure):
             await self._jobs.clean_up(bundle)
@@ -305,11 +305,11 @@ class BundleReconciler:
     async def _kept(self, bundle: Bundle) -> Progress:
         """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
         state, running = self._states.of(bundle.metadata.uid), NO_PROGRESS
-        if state.stored is StoredContent.REFILL_WAITS:
-            state.stored = StoredContent.DOUBTFUL
-        if state.stored is not StoredContent.PRESENT:
+        if state.stored is ContentPresence.REFILL_WAITS:
+            state.stored = ContentPresence.DOUBTFUL
+        if state.stored is not ContentPresence.PRESENT:
             running = await self._look_for_content(bundle, state)
-        if state.stored is not StoredContent.PRESENT:
+        if state.stored is not ContentPresence.PRESENT:
             return running + await self._without_content(bundle, state)
         await self._jobs.clean_up(bundle)
         return await self._pinning.as_recorded(bundle)
@@ -325,24 +325,24 @@ class BundleReconciler:
         return recorded + _about(Fact(cause=Cause.CONTENT_MISSING, detail=ContentMissing(why=state.refill_failure)))
 
     async def _look_for_content(self, bundle: Bundle, state: BundleState) -> Progress:
-        uid, is_doubtful = bundle.metadata.uid, state.stored is StoredContent.DOUBTFUL
+        uid, is_doubtful = bundle.metadata.uid, state.stored is ContentPresence.DOUBTFUL
         if await self._pinning.is_stored(bundle):
             await self._pinning.link(bundle, bundle.status.digest)
             self._present(uid)
             return NO_PROGRESS
         await self._content.unlink(bundle.metadata.name)
         if not is_doubtful:
-            state.stored = StoredContent.UNKNOWN
+            state.stored = ContentPresence.UNKNOWN
             return NO_PROGRESS
         if not self._refills.take_place(uid):
             return NO_PROGRESS  # it stays doubtful, and its turn comes
-        state.stored = StoredContent.REFILLING
+        state.stored = ContentPresence.REFILLING
         self._start(bundle)
         self._refills.looked_at(uid)
         return _about(Fact(cause=Cause.JOB_RUNNING))
 
     def _doubt(self, bundle: Bundle) -> None:
-        self._states.of(bundle.metadata.uid).stored = StoredContent.DOUBTFUL
+        self._states.of(bundle.metadata.uid).stored = ContentPresence.DOUBTFUL
         self._refills.doubt(bundle.metadata.uid, bundle.metadata.name)
 
     async def _release(self, bundle: Bundle) -> Progress:

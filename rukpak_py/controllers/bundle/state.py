@@ -23,7 +23,7 @@ REFILLS_AT_ONCE = 2  # of content that is lost and that nobody waits for
 REMEMBERED_UIDS = 4096
 
 
-class StoredContent(Enum):
+class ContentPresence(Enum):
     UNKNOWN = auto()
     PRESENT = auto()
     DOUBTFUL = auto()
@@ -33,7 +33,7 @@ class StoredContent(Enum):
 
 @dataclass(slots=True)
 class BundleState:
-    stored: StoredContent = StoredContent.UNKNOWN
+    stored: ContentPresence = ContentPresence.UNKNOWN
     is_requested: bool = False  # the content of a pinned Bundle is needed and was not there
     awaited: tuple[Fact, ...] = ()  # what was found of the image that it waits for; looks say it again
     refused_since: float | None = None  # loop time since when the registry refuses what a node is to pull

@@ -35,11 +35,11 @@ from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import read_clock
-from rukpak_py.controllers.result.judged import HEALTH_ID
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
-from rukpak_py.controllers.result.table import TABLE, WAIT_QUIET_SECONDS, Kind
+from rukpak_py.controllers.result.reported_facts import HEALTH_ID
 from rukpak_py.core.metrics import PRUNED
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client

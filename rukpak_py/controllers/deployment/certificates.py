@@ -12,7 +12,7 @@ from rukpak_py.apply.results import Failure, failure_of
 from rukpak_py.apply.target import Target
 from rukpak_py.certificates.deployments import CertificateResult, ServingCertificates
 from rukpak_py.certificates.store import ServingSecrets
-from rukpak_py.certificates.wants import WantedCertificates
+from rukpak_py.certificates.wanted import WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import failure_facts, look_again
 from rukpak_py.controllers.result.causes import Cause

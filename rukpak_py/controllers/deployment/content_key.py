@@ -10,7 +10,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from rukpak_py.api.reading import to_json
-from rukpak_py.certificates.wants import WantedCertificates
+from rukpak_py.certificates.wanted import WantedCertificates
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 

@@ -15,15 +15,15 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import GatePhase
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.planning import Planner, done_and_gone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import HalfUpgraded
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import ObjectKey
 
 NAMED = 5  # objects of the new content

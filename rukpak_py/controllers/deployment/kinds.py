@@ -26,9 +26,9 @@ from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
-from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.writes import add_finalizer
 from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey

@@ -30,7 +30,7 @@ from rukpak_py.api.names import (
 from rukpak_py.api.own_secrets import own_by_marks, own_by_name
 from rukpak_py.apply.marks import released_value
 from rukpak_py.apply.observed_object import observed_object
-from rukpak_py.controllers.deployment.memory import FailedAfterLookupsError
+from rukpak_py.controllers.deployment.state_parts import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.masking import MOST_VALUES

@@ -17,12 +17,12 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, look_again, with_failed_request
-from rukpak_py.controllers.deployment.memory import UnmadeBundle
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
-from rukpak_py.controllers.deployment.templates import Templates, unpack_fact
+from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
+from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
@@ -31,11 +31,11 @@ from rukpak_py.controllers.result.bundle_details import (
     InstalledBundleReplaced,
     UnknownClass,
 )
+from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange
-from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS, Kind
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 

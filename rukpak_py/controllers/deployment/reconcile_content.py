@@ -33,22 +33,22 @@ from rukpak_py.controllers.deployment.facts import (
     refusal_facts,
     with_failed_request,
 )
-from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
-from rukpak_py.controllers.deployment.hooks.around import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver
+from rukpak_py.controllers.deployment.hooks.release_hooks import ReleaseHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planned, Planner, completed_now, done_and_gone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import KindsToCome
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
 

@@ -10,13 +10,13 @@ from rukpak_py.controllers.deployment.applied_digest import recall, recall_from_
 from rukpak_py.controllers.deployment.attempt import Attempt, is_of_former_release
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
-from rukpak_py.controllers.deployment.memory import LOST_SECONDS
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer, sees_cluster
+from rukpak_py.controllers.deployment.state_parts import LOST_SECONDS
+from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST
 from rukpak_py.controllers.result.errors import RENDERING_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
-from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.settings import settings_of

@@ -20,8 +20,9 @@ from rukpak_py.apply.target import LastApplied
 from rukpak_py.certificates.deployments import CertificateMemory
 from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.hooks.facts import HookState
-from rukpak_py.controllers.deployment.masks import SecretMask
-from rukpak_py.controllers.deployment.memory import (
+from rukpak_py.controllers.deployment.pod_causes import PodCauses
+from rukpak_py.controllers.deployment.secret_mask import SecretMask
+from rukpak_py.controllers.deployment.state_parts import (
     CreatedByThisInstall,
     FailedAttempt,
     FormerObjects,
@@ -32,7 +33,6 @@ from rukpak_py.controllers.deployment.memory import (
     UnmadeBundle,
     UsedValues,
 )
-from rukpak_py.controllers.deployment.pod_causes import PodCauses
 from rukpak_py.controllers.writes import StatusWrites
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import RepairBackoff

@@ -18,7 +18,7 @@ from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.facts import key_facts
-from rukpak_py.controllers.deployment.masks import Hide, as_it_is
+from rukpak_py.controllers.deployment.secret_mask import Hide, as_it_is
 from rukpak_py.controllers.result.changes import Step, changed, recorded, shortened
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import StatusChange

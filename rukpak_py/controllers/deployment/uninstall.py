@@ -30,10 +30,10 @@ from rukpak_py.apply.removed_objects import deletion_order
 from rukpak_py.apply.results import ChangeSet
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
-from rukpak_py.controllers.deployment.hooks.around import DeletedContent, DeletionHooks
+from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, DataLoss, GoingObjects, Orphaned
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress

@@ -18,11 +18,11 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import EventNote, Recorder, normal
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment, is_ours
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.reconcile_loop import failed
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.errors import MIRROR_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Words
-from rukpak_py.controllers.worker import failed
 from rukpak_py.controllers.writes import StatusWriter, StatusWrites
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError

@@ -24,8 +24,8 @@ from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.deployment.history_size import minimal_history
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
-from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
+from rukpak_py.controllers.result.reported_facts import Hide
 
 _NOTES_OF_A_SHORT_STATUS = 4
 _AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook", "last_handled_refresh_at")

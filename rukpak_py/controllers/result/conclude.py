@@ -13,13 +13,13 @@ from collections.abc import Mapping, Sequence
 from msgspec.structs import replace
 
 from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind, Then
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import changed, is_other_installation, shortened, with_conditions
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, Conclusion, KeyFacts, Status
 from rukpak_py.controllers.result.conditions import Told, conditions_of, installed_bundle, notes_of
-from rukpak_py.controllers.result.judged import HEALTH_ID, Hide, JudgedFact, Side, judged
 from rukpak_py.controllers.result.progress import Progress, Reached
-from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, Kind, Then
+from rukpak_py.controllers.result.reported_facts import HEALTH_ID, Hide, JudgedFact, Side, judged
 from rukpak_py.controllers.result.texts import Texts
 from rukpak_py.controllers.result.transitions import event_of, transitions
 from rukpak_py.core.objects import ObjectKey

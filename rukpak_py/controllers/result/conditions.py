@@ -30,11 +30,11 @@ from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated, instantiated_before
 from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.cause_table import TABLE, Kind, Then
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts
-from rukpak_py.controllers.result.judged import JudgedFact, Side
 from rukpak_py.controllers.result.progress import Reached, StatusChange
-from rukpak_py.controllers.result.table import TABLE, Kind, Then
+from rukpak_py.controllers.result.reported_facts import JudgedFact, Side
 from rukpak_py.controllers.result.texts import Texts, with_next_attempt
 
 _SUMMARIES = {

@@ -21,8 +21,8 @@ from rukpak_py.api.bundle_deployment import CompletedObject, Installation, Insta
 from rukpak_py.api.conditions import first_line
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.source import Source
+from rukpak_py.controllers.result.cause_table import TABLE, Row
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.table import TABLE, Row
 from rukpak_py.core.objects import ObjectKey
 
 Objects = Sequence[ObjectKey]

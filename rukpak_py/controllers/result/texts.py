@@ -8,8 +8,8 @@ from rukpak_py.api.names import ConditionStatus, ConditionType
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock
-from rukpak_py.controllers.result.judged import Hide, JudgedFact, Side
 from rukpak_py.controllers.result.progress import Reached
+from rukpak_py.controllers.result.reported_facts import Hide, JudgedFact, Side
 from rukpak_py.core.text import joined
 
 PAUSE_TOLD_SECONDS = 30.0  # a longer pause before the next attempt is told, in Ready

@@ -13,12 +13,12 @@ from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
 from rukpak_py.controllers.deployment.messages import RESUMED, instantiated
 from rukpak_py.controllers.events import EventNote, EventType, normal
+from rukpak_py.controllers.result.cause_table import TABLE, Kind, Row
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import has_same_content, is_other_installation
 from rukpak_py.controllers.result.conclusion import AnyStatus
 from rukpak_py.controllers.result.conditions import Told, installed_bundle
-from rukpak_py.controllers.result.judged import HEALTH_ID, JudgedFact
-from rukpak_py.controllers.result.table import TABLE, Kind, Row
+from rukpak_py.controllers.result.reported_facts import HEALTH_ID, JudgedFact
 
 
 def transitions(told: Told, after: AnyStatus) -> tuple[EventNote, ...]:

@@ -16,7 +16,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.certificates.deployments import CertificateMemory, CertificateResult, ServingCertificates
 from rukpak_py.certificates.secret import Owner
 from rukpak_py.certificates.store import ServingSecrets
-from rukpak_py.certificates.wants import RenderedObject, WantedCertificates, wanted_certificates
+from rukpak_py.certificates.wanted import RenderedObject, WantedCertificates, wanted_certificates
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.x509 import KeyPair

@@ -3,10 +3,10 @@
 import sys
 
 from rukpak_py.operator.main import main
-from rukpak_py.runtime import leading
+from rukpak_py.runtime import cluster_claim
 
 STALE_SECONDS = 5.0  # more than between two renewals
 
 if __name__ == "__main__":
-    leading.STALE_SECONDS = STALE_SECONDS
+    cluster_claim.STALE_SECONDS = STALE_SECONDS
     main(sys.argv[1:])

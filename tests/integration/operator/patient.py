@@ -3,7 +3,7 @@
 import sys
 from dataclasses import replace
 
-from rukpak_py.controllers.result.table import TABLE, WAIT_QUIET_SECONDS, Kind
+from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS, Kind
 from rukpak_py.operator.main import main
 
 SECONDS = 60.0

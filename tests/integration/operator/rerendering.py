@@ -2,10 +2,10 @@
 
 import sys
 
-from rukpak_py.controllers.deployment import memory, rendering_stage
+from rukpak_py.controllers.deployment import rendering_stage, state_parts
 from rukpak_py.operator.main import main
 
 if __name__ == "__main__":
-    memory.LOOKED_UP_SECONDS = 1.0
+    state_parts.LOOKED_UP_SECONDS = 1.0
     vars(rendering_stage)["LOOK_AGAIN_SECONDS"] = 2.0  # a name that it imports
     main(sys.argv[1:])

@@ -3,8 +3,8 @@
 import sys
 from dataclasses import replace
 
+from rukpak_py.controllers.result.cause_table import TABLE
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.table import TABLE
 from rukpak_py.operator.main import main
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ import orjson
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
-from rukpak_py.runtime.leading import CRD
+from rukpak_py.runtime.cluster_claim import CRD
 from tests.integration.claims import claim, claimed_by
 from tests.integration.listing import listed
 from tests.integration.operator.conftest import StartOperator

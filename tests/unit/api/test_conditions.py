@@ -17,10 +17,8 @@ from rukpak_py.api.conditions import (
     find_condition,
     set_condition,
     summarise,
-    summary_of,
 )
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 
 THEN, NOW = "2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"
 
@@ -133,20 +131,6 @@ def test_a_brief_message_is_one_short_line(message: str, limit: int) -> None:
     assert len(shown) <= limit
     assert "\n" not in shown
     assert message.strip().startswith(shown.removesuffix(" … (cut)"))
-
-
-@pytest.mark.parametrize(
-    ("error", "expected"),
-    [
-        (ContentError("x"), (Summary.STALLED, Reason.CONTENT_ERROR)),
-        (AccessError("x"), (Summary.RETRYING, Reason.ACCESS_DENIED)),
-        (ConflictError("x"), (Summary.RETRYING, Reason.CONFLICT)),
-        (UnavailableError("x"), (Summary.RETRYING, Reason.UNAVAILABLE)),
-        (RukPakError("x"), (Summary.RETRYING, Reason.RETRYING)),
-    ],
-)
-def test_only_wrong_content_stalls(error: RukPakError, expected: tuple[Summary, Reason]) -> None:
-    assert summary_of(error) == expected
 
 
 @pytest.mark.parametrize("kinds", [BUNDLE_CONDITIONS, BUNDLE_DEPLOYMENT_CONDITIONS])

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.apply.repair import without_fields
+from rukpak_py.apply.unknown_fields import without_fields
 
 CONTAINERS = [
     {"name": "a", "x": 1},

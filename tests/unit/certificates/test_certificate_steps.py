@@ -20,7 +20,7 @@ from rukpak_py.certificates.steps import (
     next_step,
     trust_of,
 )
-from rukpak_py.certificates.wants import WantedCertificate, secret_key
+from rukpak_py.certificates.wanted import WantedCertificate, secret_key
 from rukpak_py.core import x509
 from rukpak_py.core.objects import ObjectKey
 

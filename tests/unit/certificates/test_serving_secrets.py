@@ -23,7 +23,7 @@ from rukpak_py.certificates.secret import (
 )
 from rukpak_py.certificates.steps import CertificateSettings, Seen, issue
 from rukpak_py.certificates.store import ServingSecrets
-from rukpak_py.certificates.wants import WantedCertificate, secret_key
+from rukpak_py.certificates.wanted import WantedCertificate, secret_key
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from tests.unit.apply.lives import OTHER, OWNER, REPLICA_SET, key

@@ -6,7 +6,7 @@ import pytest
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.desired import desire
-from rukpak_py.certificates.wants import RenderedObject, WantedCertificates, secret_key, wanted_certificates
+from rukpak_py.certificates.wanted import RenderedObject, WantedCertificates, secret_key, wanted_certificates
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import Certificates
 from tests.unit.apply.lives import OWNER

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.controllers import worker as worker_module
+from rukpak_py.controllers import reconcile_loop as worker_module
 from rukpak_py.controllers.queue import SETTLED, BackOff, Queue, Schedule, Turn
-from rukpak_py.controllers.worker import failed, work
+from rukpak_py.controllers.reconcile_loop import failed, work
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from tests.waiting import until
 

@@ -15,7 +15,7 @@ from rukpak_py.apply.marks import Owner, released_value
 from rukpak_py.certificates import secret as secret_module
 from rukpak_py.certificates.secret import new_secret
 from rukpak_py.certificates.steps import Issued
-from rukpak_py.certificates.wants import WantedCertificate
+from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.core.x509 import KeyPair
 from rukpak_py.kube.metadata import decode_metadata, field_hash

@@ -3,8 +3,8 @@
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.deployment_details import ContestedFields, GoingObjects, HiddenKinds
-from rukpak_py.controllers.result.judged import identity_of
 from rukpak_py.controllers.result.progress import Fact, Words
+from rukpak_py.controllers.result.reported_facts import identity_of
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.goldens.pinned import check
 

@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.api.names import OPERATOR_NAMESPACE_ANNOTATION
 from rukpak_py.kube.errors import ForbiddenError, StaleError, UnauthorizedError
-from rukpak_py.runtime.leading import CRD, STALE_SECONDS, ClusterClaim
+from rukpak_py.runtime.cluster_claim import CRD, STALE_SECONDS, ClusterClaim
 from tests.unit.controllers.fakes import Clock, FakeClient, refusal
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.images import digest_of, layer, symlink
 
 CLIENTS = {"requests", "urllib3", "oras", "aiohttp", "asyncio"}
-READERS = "rukpak_py.workers.worker, rukpak_py.sources.image.layer_files, rukpak_py.sources.image.pod_files"
+READERS = "rukpak_py.workers.child, rukpak_py.sources.image.layer_files, rukpak_py.sources.image.pod_files"
 
 
 def layer_file(folder: Path, data: bytes, *, diff_id: str = "") -> LayerFile:

@@ -16,8 +16,8 @@ from rukpak_py.formats.format import ContentDescription
 from rukpak_py.formats.stored_rendering import rendering
 from rukpak_py.sources.git.fetched import Commit, NoCommit
 from rukpak_py.workers.answers import loads
+from rukpak_py.workers.child import HEADER, CallAnswer, CallOutcome
 from rukpak_py.workers.pool import WorkerProcesses
-from rukpak_py.workers.worker import HEADER, CallAnswer, CallOutcome
 
 MEMORY = 128 * MIB
 

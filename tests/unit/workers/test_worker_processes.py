@@ -17,7 +17,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.runtime.limits import worker_memory
-from rukpak_py.workers import content, process, worker
+from rukpak_py.workers import child, child_process, format_calls
 from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.bundles import tree_of
 from tests.waiting import until
@@ -216,9 +216,9 @@ async def test_fifty_megabytes_of_manifests_are_checked_in_the_memory_of_one_pro
     head = "apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: m-{number}, namespace: a}}\ndata: {{v: {value}}}\n"
     tree = tree_of({f"manifests/{n}.yaml": head.format(number=n, value=value) for n in range(50)})
     assert tree.total_bytes > 50_000_000
-    options = content.CheckOptions(is_directory=True, limits=DEFAULT_LIMITS)
+    options = format_calls.CheckOptions(is_directory=True, limits=DEFAULT_LIMITS)
     async with working(1, memory=worker_memory(2, 512 * MIB)) as processes:
-        await processes.run(content.check, Classes(PLAIN_CLASS), tree, options)
+        await processes.run(format_calls.check, Classes(PLAIN_CLASS), tree, options)
 
 
 async def test_content_that_needs_too_much_memory_is_wrong_content() -> None:
@@ -300,7 +300,7 @@ async def test_call_whose_caller_is_cancelled_ends_with_its_process() -> None:
 
 
 async def test_processes_that_cannot_be_started_are_nobodys_fault(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(process, "_PROGRAM", "raise SystemExit(7)")
+    monkeypatch.setattr(child_process, "_PROGRAM", "raise SystemExit(7)")
     async with working(1) as processes:
         with pytest.raises(UnavailableError, match="cannot be started: it ended with exit code 7"):
             await processes.run(identity)
@@ -328,7 +328,7 @@ async def test_closing_ends_what_runs() -> None:
 
 
 def asking(*questions: str) -> list[str]:
-    return [worker.ask(question) for question in questions]
+    return [child.ask(question) for question in questions]
 
 
 async def test_a_call_that_asks_goes_on_with_the_answers() -> None:
@@ -353,7 +353,7 @@ def leave_a_thread() -> bool:
     def go_on() -> None:
         with suppress(RuntimeError):
             while True:
-                worker.ask("left behind")
+                child.ask("left behind")
 
     threading.Thread(target=go_on, daemon=True).start()
     return True
@@ -362,7 +362,7 @@ def leave_a_thread() -> bool:
 async def test_a_thread_that_a_call_left_behind_asks_no_other_operator() -> None:
     asked = list[str]()
 
-    def replying(name: str) -> process.Reply:
+    def replying(name: str) -> child_process.Reply:
         async def reply(_question: object) -> object:
             asked.append(name)
             return ""

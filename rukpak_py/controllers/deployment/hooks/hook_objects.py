@@ -17,7 +17,8 @@ from rukpak_py.api.names import HOOK_LABEL
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.hooks.facts import HookState
-from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, LiveHook, seconds_since, time_limit, verdict
+from rukpak_py.controllers.deployment.hooks.hook_end import seconds_since, time_limit, verdict
+from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, LiveHook
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.kube.answers import live_object

@@ -25,7 +25,7 @@ from rukpak_py.api.hook_status import HookInStatus, HookRecord, HookResult, Runn
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.controllers.deployment.attempt import Attempt, is_rendering_of
-from rukpak_py.controllers.deployment.hooks.hook_object import has_verdict
+from rukpak_py.controllers.deployment.hooks.hook_end import has_verdict
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.formats.hook import DELETE_EVENTS, DeletePolicy, Hook, HookEvent

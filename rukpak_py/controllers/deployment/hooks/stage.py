@@ -30,18 +30,14 @@ from rukpak_py.controllers.deployment.hooks.facts import (
     hook_kind_missing,
     hook_not_run,
 )
+from rukpak_py.controllers.deployment.hooks.hook_end import JOB, HookVerdict, ended_hook, has_verdict, seconds_since
 from rukpak_py.controllers.deployment.hooks.hook_object import (
-    JOB,
     HookObject,
     HookSituation,
-    HookVerdict,
     LiveHook,
-    ended_hook,
-    has_verdict,
     hook_object,
     not_replaceable,
     refusal,
-    seconds_since,
     situation,
 )
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects

@@ -22,14 +22,8 @@ from rukpak_py.controllers.deployment.hooks.facts import (
     LookAgain,
     SupersededHookRuns,
 )
-from rukpak_py.controllers.deployment.hooks.hook_object import (
-    HookSituation,
-    HookVerdict,
-    LiveHook,
-    ended_hook,
-    is_object_of,
-    situation,
-)
+from rukpak_py.controllers.deployment.hooks.hook_end import HookVerdict, ended_hook
+from rukpak_py.controllers.deployment.hooks.hook_object import HookSituation, LiveHook, is_object_of, situation
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, goes_by_policy, has_failed, skips_hooks
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter

@@ -30,8 +30,8 @@ from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled, UnknownClass
+from rukpak_py.controllers.result.cause_table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.conclusion import Clock as Moment
-from rukpak_py.controllers.result.table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.kube.resources import BUNDLES

@@ -12,8 +12,8 @@ from rukpak_py.api.names import BundlePhase
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ImageSource
 from rukpak_py.controllers.queue import SETTLED
+from rukpak_py.controllers.result.cause_table import LASTING_SECONDS
 from rukpak_py.controllers.result.conclusion import Clock as Moment
-from rukpak_py.controllers.result.table import LASTING_SECONDS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.sources.source import DirectAnswer, DirectFailure, Waiting
 from tests.unit.controllers.bundle.test_bundle_reconcile import (

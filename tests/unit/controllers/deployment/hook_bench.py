@@ -12,17 +12,17 @@ from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.content_key import ContentFacts
-from rukpak_py.controllers.deployment.hooks.around import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver, LookAgain, SupersededHookRuns
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects
+from rukpak_py.controllers.deployment.hooks.release_hooks import ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
-from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.kube.resources import Resource

@@ -19,14 +19,14 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.queue import SETTLED
-from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.progress import Progress, Reached, RecordedInstallation
-from rukpak_py.controllers.result.table import (
+from rukpak_py.controllers.result.cause_table import (
     HELD_BACK_SECONDS,
     HIDDEN_QUIET_SECONDS,
     LASTING_SECONDS,
     WAIT_QUIET_SECONDS,
 )
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress, Reached, RecordedInstallation
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import REST_SECONDS
 from rukpak_py.kube.errors import ForbiddenError

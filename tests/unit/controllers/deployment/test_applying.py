@@ -20,10 +20,10 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.result.cause_table import SCHEMA_LAG_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import FAILURE_CAUSES
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
-from rukpak_py.controllers.result.table import SCHEMA_LAG_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.repair_backoff import REPAIRS, REST_SECONDS
 from rukpak_py.formats.format import RenderedContent

@@ -10,7 +10,7 @@ from rukpak_py.api.deployment_spec import Prune
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.certificates.deployments import CertificateResult
-from rukpak_py.certificates.wants import WantedCertificate, WantedCertificates
+from rukpak_py.certificates.wanted import WantedCertificate, WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, certificate_progress
 from rukpak_py.controllers.deployment.content_key import ContentFacts

@@ -16,8 +16,8 @@ from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory, installed_rendering
 from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.hooks.around import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
+from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.result import deployment_details as details

@@ -14,9 +14,9 @@ from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusa
 from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import gates as gates_module
+from rukpak_py.controllers.deployment import gate_stage as gates_module
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.gates import Gates
+from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, Requirement

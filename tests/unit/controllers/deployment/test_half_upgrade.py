@@ -24,7 +24,7 @@ from tests.unit.controllers.values import OTHER_DIGEST, unpacked
 
 if TYPE_CHECKING:
     from rukpak_py.controllers.deployment.applying import Applier
-    from rukpak_py.controllers.deployment.gates import Gates
+    from rukpak_py.controllers.deployment.gate_stage import Gates
     from rukpak_py.controllers.deployment.planning import Planner
     from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 

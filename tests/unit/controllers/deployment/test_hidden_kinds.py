@@ -9,9 +9,9 @@ from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.results import kind_wakes
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
-from rukpak_py.controllers.result.table import WAIT_QUIET_SECONDS
 from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.kube.watching import WatchTracker

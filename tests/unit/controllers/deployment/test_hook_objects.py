@@ -13,18 +13,14 @@ from rukpak_py.api.names import (
     OWNER_UID_ANNOTATION,
     RECONCILE_AT_ANNOTATION,
 )
+from rukpak_py.controllers.deployment.hooks.hook_end import SUCCEEDED, HookVerdict, seconds_since, time_limit, verdict
 from rukpak_py.controllers.deployment.hooks.hook_object import (
-    SUCCEEDED,
     HookObject,
     HookSituation,
-    HookVerdict,
     LiveHook,
     hook_object,
     refusal,
-    seconds_since,
     situation,
-    time_limit,
-    verdict,
 )
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent

@@ -21,7 +21,7 @@ from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import HttpSource
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.deployment import memory
+from rukpak_py.controllers.deployment import state_parts
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
@@ -419,8 +419,8 @@ async def test_a_loss_is_judged_again_where_what_was_looked_up_may_come_back(
     assert await bench.rendered(one) is NotRendered.LOST  # the first rendering is another one
     assert await bench.rendered(one) is NotRendered.LOST
     assert bench.content.renders == 1
-    clock = Clock(monotonic() + memory.LOST_SECONDS)
-    monkeypatch.setattr(memory, "monotonic", clock)
+    clock = Clock(monotonic() + state_parts.LOST_SECONDS)
+    monkeypatch.setattr(state_parts, "monotonic", clock)
     assert isinstance(await bench.rendered(one), Rendered) is comes_back
 
 
@@ -432,6 +432,6 @@ async def test_what_lacked_an_answer_is_not_rendered_again_by_the_next_event(mon
             await bench.rendered(one)
     assert bench.content.renders == 1
     bench.content.error = None
-    clock = Clock(monotonic() + memory.PAUSE_SECONDS)
-    monkeypatch.setattr(memory, "monotonic", clock)
+    clock = Clock(monotonic() + state_parts.PAUSE_SECONDS)
+    monkeypatch.setattr(state_parts, "monotonic", clock)
     assert isinstance(await bench.rendered(one), Rendered)

@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from rukpak_py.controllers.deployment.lookups import LookingUp, LookupPolicy, Lookups
-from rukpak_py.controllers.deployment.memory import FailedAfterLookupsError
+from rukpak_py.controllers.deployment.state_parts import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LimitError
 from rukpak_py.core.masking import MOST_VALUES

@@ -7,22 +7,22 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.memory import QuietFacts
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.state_parts import QuietFacts
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Schedule, Turn
-from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.conclusion import Clock as Moment
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
-from rukpak_py.controllers.result.table import (
+from rukpak_py.controllers.result.cause_table import (
     ERRORS_QUIET_SECONDS,
     HIDDEN_QUIET_SECONDS,
     LASTING_SECONDS,
     LOOK_AGAIN_SECONDS,
     WAIT_QUIET_SECONDS,
 )
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.deployment.parts import ToldEvents
 from tests.unit.controllers.fakes import Clock, FakeClient

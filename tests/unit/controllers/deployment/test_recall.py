@@ -18,9 +18,9 @@ from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Re
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.queue import Schedule
+from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
-from rukpak_py.controllers.result.table import LOOK_AGAIN_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.format import RenderedContent

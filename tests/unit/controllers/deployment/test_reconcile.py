@@ -39,14 +39,14 @@ from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.cause_table import ERRORS_QUIET_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.progress import NO_CHANGE, NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.objects import ObjectKey

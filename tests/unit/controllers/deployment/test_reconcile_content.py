@@ -24,9 +24,9 @@ from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.cause_table import ERRORS_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached, RecordedInstallation, StatusChange
-from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS
 from rukpak_py.core.errors import ConflictError, ContentError, RukPakError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ForbiddenError

@@ -11,11 +11,11 @@ from rukpak_py.api.deployment_spec import Override, Prune
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.deployment import memory as failures_module
 from rukpak_py.controllers.deployment import rendering as module
-from rukpak_py.controllers.deployment.memory import RenderingFailures
+from rukpak_py.controllers.deployment import state_parts as failures_module
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state_parts import RenderingFailures
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.formats.by_class import Classes

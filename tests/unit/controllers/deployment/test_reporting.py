@@ -16,10 +16,10 @@ from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.cause_table import ERRORS_QUIET_SECONDS, HELD_BACK_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import ERRORS_QUIET_SECONDS, HELD_BACK_SECONDS
 from rukpak_py.controllers.writes import STALE_SECONDS, WRITE_INTERVAL_SECONDS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents
 from tests.unit.controllers.result.concluding import fact, installed, progress

@@ -10,8 +10,8 @@ from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, HELM_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.external_values import ExternalValues
-from rukpak_py.controllers.deployment.masks import SecretMask
 from rukpak_py.controllers.deployment.reporting import Reporting
+from rukpak_py.controllers.deployment.secret_mask import SecretMask
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments

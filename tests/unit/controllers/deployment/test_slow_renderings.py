@@ -20,7 +20,7 @@ from rukpak_py.controllers.deployment.rendering import MadeContent, Rendered, Re
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.queue import SETTLED, Queue, Schedule, Turn
-from rukpak_py.controllers.worker import work
+from rukpak_py.controllers.reconcile_loop import work
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery

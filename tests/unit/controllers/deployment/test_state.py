@@ -5,8 +5,13 @@ import pytest
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.target import LastApplied
 from rukpak_py.controllers.deployment import state as module
-from rukpak_py.controllers.deployment.memory import CreatedByThisInstall, FailedAttempt, FormerObjects, PendingWaits
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates, differences
+from rukpak_py.controllers.deployment.state_parts import (
+    CreatedByThisInstall,
+    FailedAttempt,
+    FormerObjects,
+    PendingWaits,
+)
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import Withdrawn
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words

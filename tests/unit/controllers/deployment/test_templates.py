@@ -21,7 +21,7 @@ from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.kube.errors import KindNotServedError

@@ -20,8 +20,8 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.marks import applied_value, identity
 from rukpak_py.apply.results import kind_wakes
-from rukpak_py.controllers.deployment.hooks.around import DeletedContent
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
+from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.result.causes import Cause

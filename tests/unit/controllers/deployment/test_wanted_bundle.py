@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.names import PLAIN_CLASS
-from rukpak_py.controllers.deployment.templates import unpack_cause, unpack_fact
+from rukpak_py.controllers.deployment.template_bundle import unpack_cause, unpack_fact
 from rukpak_py.controllers.result.bundle_details import (
     ContentPending,
     OtherContentFound,

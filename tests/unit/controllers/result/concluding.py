@@ -11,7 +11,6 @@ from rukpak_py.controllers.queue import BackOff, Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is, conclude
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, Conclusion, KeyFacts
-from rukpak_py.controllers.result.judged import Hide
 from rukpak_py.controllers.result.progress import (
     NO_PROGRESS,
     Detail,
@@ -23,6 +22,7 @@ from rukpak_py.controllers.result.progress import (
     UnpackedContent,
     Words,
 )
+from rukpak_py.controllers.result.reported_facts import Hide
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.values import START, source
 

@@ -6,12 +6,12 @@ import pytest
 
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import ConditionType
+from rukpak_py.controllers.result.cause_table import TABLE
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import AnyStatus, Conclusion, KeyFacts
-from rukpak_py.controllers.result.judged import Side
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
-from rukpak_py.controllers.result.table import TABLE
+from rukpak_py.controllers.result.reported_facts import Side
 from tests.unit.controllers.result.concluding import (
     FRESH,
     NEW_BUNDLE,

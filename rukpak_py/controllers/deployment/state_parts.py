@@ -13,9 +13,9 @@ from typing import NamedTuple
 from rukpak_py.api.bundle_deployment import RecordedValues
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.discovery_documents import Served

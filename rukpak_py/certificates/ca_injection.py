@@ -19,7 +19,7 @@ import orjson
 from rukpak_py.certificates.secret import Owner
 from rukpak_py.certificates.steps import Injection
 from rukpak_py.certificates.store import Target
-from rukpak_py.certificates.wants import CaBundleTarget
+from rukpak_py.certificates.wanted import CaBundleTarget
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.kube.client import JSON_PATCH

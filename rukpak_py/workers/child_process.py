@@ -18,7 +18,7 @@ from typing import Self, cast
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.text import excerpt
 from rukpak_py.workers.answers import loads
-from rukpak_py.workers.worker import HEADER, CallAnswer, CallOutcome
+from rukpak_py.workers.child import HEADER, CallAnswer, CallOutcome
 
 Reply = Callable[[object], Awaitable[object]]
 START_SECONDS = 60.0
@@ -29,7 +29,7 @@ _UNREADABLE = "gave an answer that cannot be read"
 _PROXY = re.compile(
     r"_proxy$", re.IGNORECASE
 )  # the URL of a proxy may hold its password, and no content is fetched there
-_PROGRAM = "from rukpak_py.workers.worker import main; main()"
+_PROGRAM = "from rukpak_py.workers.child import main; main()"
 
 
 class _Parts(list[bytes]):

@@ -17,10 +17,10 @@ from msgspec import to_builtins
 
 from rukpak_py.api.conditions import Note, find_condition
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
+from rukpak_py.controllers.result.cause_table import Kind, Row, Then
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock
 from rukpak_py.controllers.result.progress import Fact
-from rukpak_py.controllers.result.table import Kind, Row, Then
 from rukpak_py.core.objects import canonical_json
 
 Hide = Callable[[str], str]

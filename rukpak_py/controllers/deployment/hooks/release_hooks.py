@@ -36,12 +36,12 @@ from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.templates import Templates
+from rukpak_py.controllers.deployment.template_bundle import Templates
+from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import VALUES_ERRORS
 from rukpak_py.controllers.result.hook_details import HooksLeft, UnknownHooks
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.controllers.result.table import Kind
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.hook import Hook, HookEvent
 

@@ -10,7 +10,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
-from rukpak_py.workers.worker import ask
+from rukpak_py.workers.child import ask
 
 
 @dataclass(frozen=True, kw_only=True)
