@@ -20,15 +20,11 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
-    "rukpak_py/api/admission.py",
-    "rukpak_py/api/source.py",
     "rukpak_py/apply/",
     "rukpak_py/controllers/",
     "rukpak_py/formats/registry_v1/rules/",
-    "rukpak_py/kube/informer.py",
     "rukpak_py/operator/",
     "rukpak_py/server/",
-    "rukpak_py/sources/",
     "tests/integration/apply/",
     "tests/integration/images/",
     "tests/integration/operator/",

@@ -25,7 +25,7 @@ Denials = tuple[str, ...]
 
 
 def bundle_denials(*, old: BundleSpec | None, new: BundleSpec, immutable: Mapping[str, bool]) -> Denials:
-    """What is wrong with a Bundle that is created (`old` is None) or updated.
+    """Problems of a Bundle that is created (`old` is None) or updated.
 
     `immutable` has the flag of each ConfigMap that exists in the system namespace; one that does not exist yet may
     be named, it must then be created immutable.
@@ -36,7 +36,7 @@ def bundle_denials(*, old: BundleSpec | None, new: BundleSpec, immutable: Mappin
 
 
 def denials_without_look_ups(*, old: BundleSpec | None, new: BundleSpec) -> Denials:
-    """What is wrong with a Bundle whatever the ConfigMaps are that it names. Only without any is a look-up worth it."""
+    """Problems of a Bundle, whatever ConfigMaps it names. Look those up only when there are none."""
     if denials := new.source.excesses() or (old.source.excesses() if old is not None else ()):
         return denials
     if old is not None and not specs_equal(old, new):
@@ -53,7 +53,7 @@ def referenced_config_maps(spec: BundleSpec) -> tuple[str, ...]:
 
 
 def config_map_created_denials(*, name: str, immutable: bool, bundles: Sequence[str]) -> Denials:
-    """What is wrong with a new ConfigMap that these Bundles refer to."""
+    """Problems of a new ConfigMap that these Bundles refer to."""
     if immutable or not bundles:
         return ()
     field = ".spec.source.configMaps[].configMap.name"

@@ -81,7 +81,7 @@ class Source(ApiType, frozen=True, kw_only=True):
         return self._merged(spec, lambda mine, other: mine.accessed_as(other))
 
     def excesses(self) -> tuple[str, ...]:
-        """What is over a bound, whatever the type is: all of it would be compared and looked at."""
+        """Members that exceed a bound, whatever the type is: all of them would be compared and looked at."""
         if len(self.config_maps) > CONFIG_MAPS_AT_MOST:
             count = f"{len(self.config_maps)} items; at most {CONFIG_MAPS_AT_MOST} are allowed"
             return (f"bundle.spec.source.configmaps has {count}",)

@@ -156,7 +156,7 @@ class Informer:
                     await self._wake.wait()
 
     def _consequence(self, ending: WatchEnding, at_least: float | None) -> float:
-        """What an ending means for the next start; returns how long to wait for it."""
+        """Prepare the next start after this ending; return how long to wait for it."""
         self._absences = self._absences + 1 if ending is WatchEnding.ABSENT else 0
         self._silences = self._silences + 1 if ending is WatchEnding.SILENT else 0
         match ending:
@@ -245,7 +245,7 @@ class Informer:
     async def _compare_versions(self) -> None:
         """A server whose newest version is older than what we have seen has other data: etcd was restored.
 
-        `on_restore` is called before the older objects are read, so that nobody acts on them.
+        `on_restore` is called before the older objects are read, so that no caller acts on them.
         """
         current = number_of(await self._client.current_version(self.resource, self._namespace))
         self._lost_connection = False

@@ -196,7 +196,7 @@ def _interface(address: IPv6Address) -> int:
 
 
 def _local_nat64(address: IPv6Address) -> Iterator[IPv4Address]:
-    """By each layout of RFC 6052 that fits below the prefix: which one the gateway has cannot be seen.
+    """The IPv4 addresses by each layout of RFC 6052 that fits below the prefix: the one of the gateway cannot be seen.
 
     Bits 64 to 71 are zero and no part of the IPv4 address; so is what follows it.
     """

@@ -64,7 +64,7 @@ class ArchiveFile:
 
     @property
     def sha256(self) -> str:
-        """Of what was added, once it is complete."""
+        """The digest of the bytes that were added, once they are complete."""
         return self._hash.hexdigest()
 
     def expect(self, size: int) -> None:
@@ -92,7 +92,7 @@ class ArchiveFile:
             raise damaged(text, has_known_end=self.has_known_end)
 
     async def tree(self, workers: Workers, *, not_gzip: str = "", not_tar: str = "error creating FS: ") -> Tree:
-        """What it holds; ContentError, with these prefixes, when it is not a gzipped tar within all limits."""
+        """Read the archive. Raises ContentError, with these prefixes, unless it is a gzipped tar within all limits."""
         content = bytes(self._pending) if self._file is None else self._file.path
         return await workers.run(
             read_gzipped_tar,

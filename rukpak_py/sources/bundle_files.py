@@ -32,7 +32,7 @@ def read_bundle_or_chart(read: Callable[[Keep], Tree]) -> Tree:
 
 
 def kept_of_image(class_name: str) -> Keep:
-    """What a provisioner class reads of an image in the cluster; a chart may lie anywhere in it."""
+    """The files of an image that a provisioner class reads in the cluster; a chart may lie anywhere in it."""
     return _kept.get(canonical_class(class_name), of_bundle_or_chart)
 
 

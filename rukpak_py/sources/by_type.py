@@ -24,7 +24,7 @@ from rukpak_py.sources.upload_directory import UploadDirectory
 
 @dataclass(frozen=True, kw_only=True)
 class SourcePorts:
-    """What the operator hands in for all sources together."""
+    """Ports that the operator provides for all sources together."""
 
     config_maps: ConfigMaps
     logins: Logins

@@ -1,7 +1,7 @@
 """Archives on web servers: one GET of a gzipped tar, whose top-level entries are the root of the bundle.
 
-The archive goes to a temporary file first, and its checksum is compared before anything in it is looked at. A place
-among those who hold content in memory is asked for only then: a slow server costs nobody else anything.
+The archive goes to a temporary file first, and its checksum is compared before anything in it is looked at. Only then
+does a fetch ask for a place among those that hold content in memory: a slow server does not hold up other fetches.
 
 What is resolved is the source as it is: a URL names no version. The digest in the Bundle's status is what pins it.
 """

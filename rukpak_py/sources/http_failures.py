@@ -1,4 +1,4 @@
-"""What a server, or the way to it, did wrong: as errors with texts for users, never with a header or a credential."""
+"""Failures of a server, or of the way to it: as errors with texts for users, never with a header or a credential."""
 
 import os
 import ssl

@@ -41,7 +41,7 @@ class HttpTarget:
 
     @property
     def origin(self) -> tuple[str, str, int]:
-        """What credentials belong to."""
+        """The scheme, host and port that credentials belong to."""
         return self.url.scheme, self.host, self.port
 
     @property
@@ -87,7 +87,7 @@ def basic(user: bytes, password: bytes) -> str:
 
 
 def forms_of(header: str) -> Sequence[str]:
-    """What a server that repeats such a header may show of it, the longest first; nothing without one."""
+    """The texts in which a server may repeat such a header, the longest first; none without a header."""
     encoded = header.removeprefix("Basic ")
     login = base64.b64decode(encoded).decode(errors="replace")
     user, _, password = login.partition(":")

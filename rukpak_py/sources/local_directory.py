@@ -32,7 +32,7 @@ _DOCUMENTS = (".yaml", ".yml", ".json")
 
 @dataclass(frozen=True, kw_only=True)
 class Selection:
-    """What of a directory is read. By default everything."""
+    """The part of a directory that is read. By default everything."""
 
     keep: Chosen = everything
     enter: Chosen = everything  # directories; those that are not entered are not looked at
@@ -55,9 +55,9 @@ def read_directory(root: Path, *, selection: Selection = EVERYTHING, limits: Lim
 
 
 def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
-    """What formats read: manifests/, metadata/, tests/scorecard/, Dockerfiles; or all of a chart.
+    """Read the files that formats need: manifests/, metadata/, tests/scorecard/, Dockerfiles; or all of a chart.
 
-    Where neither a bundle nor a chart is, what advice needs: documents, and which directories hold manifests/.
+    Where neither a bundle nor a chart is, read what advice needs: documents, and which directories hold manifests/.
     """
     if os.path.lexists(root / MANIFESTS):
         keep = of_bundle_or_chart if (root / CHART).is_file() else of_bundle

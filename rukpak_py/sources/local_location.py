@@ -1,4 +1,4 @@
-"""What was typed, to a path that is there or an image of a registry: or why it is neither, and what to give instead.
+"""Typed locations: a path that is there, an image of a registry, or an error that says what to give instead.
 
 A path that is there as it was typed is that path. Else `oci:DIR`, `oci-archive:FILE`, `docker-archive:FILE` and
 `dir:DIR`, the names that skopeo gives to such paths, may stand before it; what it is, its content says. Behind these a

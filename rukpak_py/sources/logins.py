@@ -1,4 +1,4 @@
-"""What sources send to servers: every Secret comes through here, so no source can leave out a check.
+"""Credentials for servers: every Secret comes through here, so no source can leave out a check.
 
 * A Secret of the operator itself is never given out.
 * A Secret goes only to hosts that its annotation `core.rukpak.io/hosts` names, with the setting; without it a Warning
@@ -65,7 +65,7 @@ class Login:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PullSecret:
-    """What is a pull secret of a Secret, and the version of that."""
+    """The keys of a Secret that make it a pull secret, and its version."""
 
     data: Mapping[str, bytes] = field(repr=False)
     version: str
@@ -87,7 +87,7 @@ class Logins:
         return Login(data=secret.data, check=partial(self._refuse, name, secret))
 
     async def for_registry(self, name: str, recipient: Recipient, request: FetchRequest) -> PullSecret:
-        """What makes the Secret a pull secret; the names of registries in it decide what is sent where."""
+        """Read the keys that make the Secret a pull secret; the names of registries in it decide what is sent where."""
         secret = await self._read(name)
         found = {key: value for key, value in secret.data.items() if key in {CONFIG_JSON_KEY, LEGACY_CONFIG_KEY}}
         if found and secret.type not in _PULL_SECRET_TYPES:
@@ -135,7 +135,7 @@ def refuse_own_name(name: str) -> None:
 
 
 def _obstacle(secret: SourceSecret, recipient: Recipient) -> str:
-    """What keeps the Secret from this host, and what to do; empty when nothing does."""
+    """The reason that the Secret may not go to this host, and what to do; empty when it may."""
     annotation = f"annotation {HOSTS_ANNOTATION}"
     if secret.hosts is None:
         return f'it has no {annotation}. If the Secret is meant for this host, set the annotation to "{recipient}"'

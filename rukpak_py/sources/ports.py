@@ -1,4 +1,4 @@
-"""What the sources ask for, and somebody else provides."""
+"""Ports of the sources, which the operator and the command line provide."""
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -17,7 +17,7 @@ class Workers(Protocol):
     async def run(
         self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
     ) -> Result:
-        """What the call returns or raises; call, arguments and result must be picklable.
+        """Return or raise what the call does; call, arguments and result must be picklable.
 
         `ContentError` when it needs too much time or memory, or ends its process. Cancelling ends the process.
         """
@@ -55,7 +55,7 @@ class PullSecrets(Protocol):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ImageAccess:
-    """Who wants the content of which image. `bundle` and `deployment` are uids; the latter may be empty."""
+    """An image, and who wants its content. `bundle` and `deployment` are uids; the latter may be empty."""
 
     image: str  # by its digest, as `resolvedSource` names it
     provisioner_class: str
@@ -118,7 +118,7 @@ class Pods(Protocol):
         ...
 
     async def claim(self, name: str) -> PodClaim | None:
-        """Whose pod it is, asked of the API server; None when there is none."""
+        """The claim to a pod, read from the API server; None when there is no pod."""
         ...
 
     async def delete(self, name: str, uid: str) -> None:

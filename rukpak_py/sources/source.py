@@ -1,4 +1,4 @@
-"""What a source is: it fetches the content that one member of `spec.source` names, within all limits."""
+"""The protocol of a source: it fetches the content that one member of `spec.source` names, within all limits."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -12,16 +12,16 @@ from rukpak_py.sources.ports import ImageAccess
 
 
 async def no_wait() -> None:
-    """Nobody else holds content."""
+    """Return at once: no other job holds content."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class FetchRequest:
-    """Whose content is fetched: pods and uploads are named after the Bundle; of an image its class reads only a part.
+    """A fetch for one Bundle: pods and uploads are named after it; of an image its class reads only a part.
 
     `deployment`: the uid of the one whose template this Bundle is of, if any: what it has proved counts for the Bundle.
 
-    A source awaits `content_arrives` when somebody has answered and content is about to be held in memory, before it
+    A source awaits `content_arrives` when a server has answered and content is about to be held in memory, before it
     reads on: only some jobs may do that at a time, and one that waits for an answer is not among them.
     """
 
@@ -49,11 +49,11 @@ class Fetched:
 
 
 class ContentPendingError(UnavailableError):
-    """There is no content yet, and nothing failed: somebody is on the way with it, and the Bundle hears of it then."""
+    """There is no content yet, and nothing failed: it is on its way, and wakes the Bundle when it is there."""
 
 
 class DirectAnswer(Enum):
-    """What a server had for the operator itself."""
+    """The answer of a server to the operator itself."""
 
     DENIED = auto()
     NOT_FOUND = auto()
@@ -71,10 +71,10 @@ class DirectFailure:
 
 @dataclass(frozen=True, kw_only=True)
 class Waiting:
-    """Nothing is there yet: somebody else is at work, and a watch tells of it.
+    """No content yet: a pod or a client works on it, and a watch tells of it.
 
-    `message`: what they say about it, for the status of the Bundle; `brief`: the cause in it, for where one line has
-    room. `direct`: why they were asked, if the operator tried itself before.
+    `message`: what they report, for the status of the Bundle; `brief`: the cause in it, for where one line has
+    room. `direct`: why they are used, if the operator tried itself before.
     """
 
     message: str = ""
@@ -86,7 +86,7 @@ class Fetcher(Protocol):
     """How the content of one type of source is fetched."""
 
     def lane(self, source: SourceSpec) -> str:
-        """What fetches wait for each other on: the host that they ask, or all of this type."""
+        """The lane in which fetches wait for each other: the host that they ask, or all of this type."""
         return source.type
 
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting: ...

@@ -51,7 +51,7 @@ class Spool:
         return self._budget.used
 
     def share(self) -> Share:
-        """Of the budget, for what lies elsewhere."""
+        """A share of the budget, for files that lie elsewhere."""
         return self._budget.share()
 
     def file(self, share: Share | None = None) -> "SpoolFile":
@@ -73,7 +73,7 @@ class Spool:
         """Remove what processes that were killed have left behind."""
         for path in self._parent.glob(f"{_PREFIX}*"):
             if path != self._directory:
-                with suppress(OSError), _locked_by_nobody(path):
+                with suppress(OSError), _locked_unused(path):
                     remove_directory(path)
 
     def close(self) -> None:
@@ -155,8 +155,8 @@ def _made_and_locked(parent: Path) -> tuple[Path, int]:
 
 
 @contextmanager
-def _locked_by_nobody(path: Path) -> Iterator[None]:
-    """OSError when a process has it locked, or when it is not ours."""
+def _locked_unused(path: Path) -> Iterator[None]:
+    """Lock the directory. Raises OSError when a process has it locked, or when it is not ours."""
     descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
     try:
         if os.fstat(descriptor).st_uid != os.geteuid():

@@ -1,6 +1,6 @@
 """Content that a client uploads to the operator: see `upload_directory` for where it is, and `server` for how it comes.
 
-Until it is there the Bundle waits; nothing is asked again, because whoever stores an upload wakes the Bundle.
+Until it is there the Bundle waits. It is not retried, because the server that stores an upload wakes the Bundle.
 """
 
 import asyncio

@@ -75,7 +75,7 @@ class UploadDirectory:
             return disk.open_file(directory, upload.file_name)
 
     def path(self, upload: UploadedFor) -> Path | None:
-        """Of the stored archive, for a process that reads it."""
+        """The path of the stored archive, for a process that reads it."""
         found = self.find(upload)
         if found is None:
             return None
@@ -86,7 +86,7 @@ class UploadDirectory:
         return self._directory / temporary
 
     def sha256(self, upload: UploadedFor) -> str | None:
-        """Of the stored archive."""
+        """The digest of the stored archive."""
         found = self.find(upload)
         if found is None:
             return None
@@ -145,7 +145,7 @@ def sha256_of(file: BufferedReader) -> str:
 
 
 class IncomingUpload:
-    """An archive that arrives: nobody sees it before `keep`, and without that it is gone after `close`."""
+    """An archive that arrives: readers do not see it before `keep`, and without that it is gone after `close`."""
 
     def __init__(self, directory: UploadDirectory, temporary: str, file: BinaryIO, limits: Limits) -> None:
         self.archive = ArchiveFile(limits, lambda: self, in_memory=0)

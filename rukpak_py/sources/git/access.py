@@ -1,4 +1,4 @@
-"""Who we are for a git server, and how we know that it is the right one: from the spec and its Secret.
+"""Access to a git server, from the spec and its Secret: our credentials, and how we verify the server.
 
 `GitAccess` is checked before any process is started. Secrets leave it in two ways only: a password as a header in the
 environment of git, a key in a file of the fetch's private directory.
@@ -47,7 +47,7 @@ class GitAccess:
         return base64.b64encode(f"{self.user}:{self.password}".encode()).decode()
 
     def redacted(self, text: str) -> str:
-        """What a server or git says, without the secrets that it may have repeated."""
+        """A text of the server or of git, without the secrets that it may have repeated."""
         lines = (line for line in self.private_key.splitlines() if not line.startswith("-----"))
         alone = self.password or self.user  # a token may stand in the place of the user
         for secret in sorted({self.basic, alone, quote(alone, safe=""), *lines} - {""}, key=len, reverse=True):
@@ -124,7 +124,7 @@ def _ssh_access(spec: GitSource, data: Mapping[str, bytes] | None) -> GitAccess:
 
 
 def _check_key(key: bytes, name: str) -> None:
-    """What ssh says about a bad key is that the server refuses it. It may know kinds of keys that we do not."""
+    """Refuse a bad key, of which ssh says no more than that the server refuses it. ssh may know other kinds of keys."""
     load = load_ssh_private_key if b"OPENSSH" in key else load_pem_private_key
     try:
         load(key, password=None)

@@ -161,7 +161,7 @@ class Checkout:
         return await self._commit(repository, LOCAL_REF)
 
     async def _completed(self, remote: Remote, addresses: Sequence[str]) -> Revision:
-        """By commits in a repository of their own: one with a filter has gaps."""
+        """Find the commit in a repository that has all commits and no files: one with a filter has gaps."""
         commits = self._in_use().commits
         options = (_ALL, _WITHOUT_FILES) if await self._steps.run(knows_no_lazy_fetch) else (_ALL,)
         await self._run_fetch(remote, addresses, commits, *options, refspecs=EVERYTHING)

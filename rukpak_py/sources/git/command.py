@@ -53,7 +53,7 @@ _NO_LAZY_FETCH = ((2, 39, 4), (2, 40, 2), (2, 41, 1), (2, 42, 2), (2, 43, 4), (2
 
 
 class StoppedError(Exception):
-    """`stop` was called: whoever called it knows why."""
+    """`stop` was called: its caller knows why."""
 
 
 class GitError(Exception):
@@ -267,7 +267,7 @@ def _paced(*checks: Callable[[], None]) -> Callable[[], None]:
 
 
 def _pieces(stream: IO[bytes]) -> Iterator[bytes]:
-    """What arrives, and nothing now and then, until the other end is closed."""
+    """Yield what arrives, and nothing now and then, until the other end is closed."""
     with selectors.DefaultSelector() as selector:
         selector.register(stream, selectors.EVENT_READ)
         while True:

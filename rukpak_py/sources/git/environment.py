@@ -26,7 +26,7 @@ _SYSTEM_AUTHORITIES = (
     "/etc/pki/tls/certs/ca-bundle.crt",
     "/etc/ssl/cert.pem",
 )
-# Old histories have commits whose authors are written wrongly; that harms nobody.
+# Old histories have commits whose authors are written wrongly, which is harmless.
 _HARMLESS = (
     *("badDate", "badDateOverflow", "badEmail", "badName", "badTimezone", "missingEmail"),
     *(

@@ -1,4 +1,4 @@
-"""What git says on stderr, to an error for the user: whose problem it is, and what to do.
+"""Errors for the user from what git says on stderr: what failed, and what to do.
 
 The texts are git's, curl's, ssh's and those of well-known servers, in English (LC_ALL=C). A server decides what most of
 them are, so a sign is a few words that are looked for one after the other on a line: no pattern goes back. What a

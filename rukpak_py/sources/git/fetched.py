@@ -1,4 +1,4 @@
-"""What worker processes do with a repository that was fetched: find its commit, and read its files.
+"""Calls of worker processes on a repository that was fetched: find its commit, and read its files.
 
 Each call starts a git of its own, which may reach no network. That git ends with the call, or with its process.
 """

@@ -39,7 +39,7 @@ class GroupProcesses:
 
     @property
     def processor_seconds(self) -> float:
-        """Of all of them together."""
+        """Processor time of all of them together."""
         return sum(self._seconds.values())
 
 

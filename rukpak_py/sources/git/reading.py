@@ -31,7 +31,7 @@ class Found:
 
 
 def read_tree(objects: Objects, root: str, directory: str, limits: Limits) -> Tree:
-    """What is below the directory of the tree `root`; NoDirectoryError when that is not there."""
+    """Read the files below the directory of the tree `root`. Raises NoDirectoryError when it is not there."""
     repository = _Repository(objects=objects, root=root, limits=limits)
     bundle = repository.find(directory.split("/") if directory else [])
     if bundle is None:
@@ -66,7 +66,7 @@ class _Repository:
         return known
 
     def find(self, parts: list[str], *, start: str = "", name: str = "") -> Found | None:
-        """What is at the parts, seen from the directory `start`, for the link `name`; None: nothing."""
+        """Find the entry at the parts, seen from the directory `start`, for the link `name`. None: there is none."""
         todo = [*reversed(parts), *reversed(start.split("/") if start else [])]
         around = [Found(path="", entry=TreeEntry(mode=DIRECTORY_MODE, hash=self.root))]
         steps = hops = 0

@@ -1,4 +1,4 @@
-"""What of a repository is wanted: a branch, a tag, a commit, or what the repository calls its default branch."""
+"""The revision of a repository that a source asks for: a branch, a tag, a commit, or the default branch."""
 
 import re
 from dataclasses import dataclass
@@ -35,7 +35,7 @@ class Revision:
 
     @property
     def object_format(self) -> str:
-        """Of the repository, as far as the name tells."""
+        """The object format of the repository, as far as the name tells."""
         return "sha256" if self.kind is RefKind.COMMIT and len(self.name) > 40 else "sha1"
 
     @property
@@ -72,7 +72,7 @@ EVERYTHING = ("+refs/heads/*:refs/rukpak/heads/*", "+refs/tags/*:refs/rukpak/tag
 
 
 def revision_of(ref: GitRef) -> Revision:
-    """Of objects that are older than the rule for one member only, the original took the commit last of all."""
+    """Read the ref. Of several members, which older objects may have, the original took the commit last of all."""
     if ref.commit:
         commit = ref.commit.lower()
         if not (_SHA256.fullmatch(commit) or _ABBREVIATED.fullmatch(commit)):

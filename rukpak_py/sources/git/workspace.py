@@ -60,7 +60,7 @@ class Workspace:
 
 
 def _sizes(top: Path) -> Iterator[int]:
-    """Of each entry, in whole blocks."""
+    """Yield the size of each entry, in whole blocks."""
     found = [str(top)]
     while found:
         with suppress(OSError), scandir(found.pop()) as entries:

@@ -2,7 +2,7 @@
 
 It is what the Dockerfile of a bundle makes FROM scratch: one layer per directory, labels in the configuration, nothing
 to run. Layers are canonical tars, not compressed, because what gzip writes depends on the library and its version. The
-platform is linux/amd64 and one manifest is all there is: nobody holds the platform of a lone manifest against the
+platform is linux/amd64 and one manifest is all there is: tools do not compare the platform of a lone manifest with the
 machine that pulls it, and images that Dockerfiles make on most machines say the same.
 """
 

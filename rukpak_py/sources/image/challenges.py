@@ -1,4 +1,4 @@
-"""What a registry's `WWW-Authenticate` asks for: the challenges of RFC 9110, as lenient as registries need.
+"""The challenges of a registry's `WWW-Authenticate`, by RFC 9110, read as leniently as registries need.
 
 A header may have several challenges, and several headers are one with commas between them. So a comma stands between
 challenges, between the parameters of one, and inside quotes. A word with `=` behind it is a parameter; another one is
@@ -80,7 +80,7 @@ def _parts(header: str) -> Iterator[_Part]:
 
 
 def _value(parts: Sequence[_Part], position: int) -> tuple[str | None, int]:
-    """Of the parameter whose name ends at `position`, and where it ends; None: there is no `=`.
+    """The value of the parameter whose name ends at `position`, and where it ends; None: there is no `=`.
 
     One without quotes may have more of these signs in it, as a URL has.
     """

@@ -1,4 +1,4 @@
-"""What `helm push` writes to a registry: a manifest like that of an image, for one archive of `helm package`.
+"""Charts in a registry, as `helm push` writes them: a manifest like that of an image, for one `helm package` archive.
 
 Its configuration is of a type of its own, which tells it from an image. A signature may lie beside the archive.
 """

@@ -4,7 +4,7 @@ Its own requests have no end, repeat refusals for minutes, and know one token fo
 registry's own origin and its token service, never to where it redirects to; nothing goes from TLS to plain HTTP.
 
 What ends a request is an error whose text begins with the host: AccessError for a refused login, UnavailableError for
-whatever may pass, NoTlsError where somebody may want to try without.
+whatever may pass, NoTlsError where the caller may want to try without.
 """
 
 import json
@@ -49,7 +49,7 @@ class NoTlsError(NotForOperatorError):
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What to do, for messages: it depends on who reads them."""
+    """Advice for messages, which depends on their readers."""
 
     login: str
     certificate: str
@@ -76,11 +76,11 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         self._login = RegistryLogin(self.session, credentials, plain_http=plain_http, refused=self.refused)
 
     def url(self, rest: str) -> str:
-        """Of something in the repository."""
+        """The URL of something in the repository."""
         return f"{self.prefix}://{self._host}/v2/{self._reference.repository}/{rest}"
 
     def ping(self) -> requests.Response:
-        """What the registry says to a stranger."""
+        """Ask the registry without credentials."""
         answer = self._send("GET", f"{self.prefix}://{self._host}/v2/")
         self._read(answer)
         return answer
@@ -181,7 +181,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
                 return kind(f"{host} does not answer: {excerpt(why, _LONGEST_SAID)}")
 
     def _is_own(self, url: str) -> bool:
-        """Of the registry itself: blob stores and token services are others."""
+        """Whether the URL is of the registry itself, and not of a blob store or token service."""
         return urlsplit(url)[:2] == self._origin
 
     def _headers(self, given: dict[str, str] | None, *, is_own: bool) -> dict[str, str]:
@@ -214,7 +214,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
 
 
 class _Translated:
-    """What the libraries raise, as our errors. ValueError: answers that they trust to be what they should.
+    """Errors of the libraries, translated to ours. ValueError: answers that they trust to be well-formed.
 
     `login`: it may ask a token service meanwhile, which is another server.
     """

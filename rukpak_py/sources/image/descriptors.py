@@ -1,4 +1,4 @@
-"""What an image is made of: descriptors name blobs by digest and size, and what is read is held against them."""
+"""Descriptors, which name the blobs of an image by digest and size, and blobs verified against them."""
 
 import hashlib
 import re

@@ -1,4 +1,4 @@
-"""What `docker save` writes: manifest.json names a configuration and the layers, lowest first.
+"""Archives of `docker save`: manifest.json names a configuration and the layers, lowest first.
 
 The files of layers have no digests of their own; the configuration knows those of the unpacked tars.
 """

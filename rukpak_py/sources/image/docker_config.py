@@ -36,7 +36,7 @@ class _Answer(msgspec.Struct, rename="pascal"):
 
 
 def credentials_for(reference: ImageReference) -> RegistryCredentials | None:
-    """None when nobody logged in there."""
+    """The credentials of a login there; None without one."""
     found = (_in_file(file, reference) for file in _files())
     return next((one for one in found if one is not None), None)
 

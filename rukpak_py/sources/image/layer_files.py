@@ -34,13 +34,13 @@ class LayerFile:
 
 
 def read_chart(layers: Sequence[LayerFile], limits: Limits) -> Tree:
-    """Of a chart, all that is in its archive."""
+    """Read all of a chart's archive."""
     (archive,) = layers
     return read_gzipped_tar(archive.path, limits)
 
 
 def read_layers(layers: Sequence[LayerFile], class_name: str, limits: Limits) -> Tree:
-    """Of an image, what a provisioner class reads of it."""
+    """Read the files of an image that a provisioner class reads."""
     try:
         return tree_of_layers(layers, kept_of_image(class_name), limits)
     except OSError as error:

@@ -101,7 +101,7 @@ class _Layer:
 
 @dataclass(kw_only=True)
 class ImageFiles:
-    """What the layers read so far make together. `add` them lowest first."""
+    """The files of the layers added so far. `add` them lowest first."""
 
     keep: Keep
     led_to: Keep  # held, but no content by itself
@@ -155,7 +155,7 @@ class ImageFiles:
         return self.keep(path) or self.led_to(path)
 
     def _is_of_interest(self, path: str, member: Member) -> bool:
-        """Of what is not kept, links may lead to what is, and whiteouts may remove them."""
+        """Whether the member may matter: a link may lead to a file that is kept, and a whiteout may remove one."""
         return self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(WHITEOUT)
 
     def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
@@ -215,7 +215,7 @@ class ImageFiles:
             raise self.limits.exceeded("content_bytes", "the size of the content of the image")
 
     def _overlay(self, layer: _Layer) -> None:
-        """What is looked at of earlier layers is what goes, and no more: there may be a thousand layers."""
+        """Add a layer. Of earlier ones (there may be a thousand) only entries that it removes are looked at."""
         hidden = set(layer.removed)
         for path in layer.removed | layer.emptied:
             hidden.update(self._below(path))

@@ -59,12 +59,12 @@ class LayoutImage:
         return is_chart(self.manifest)
 
     def archive(self, limits: Limits) -> Iterator[bytes]:
-        """Of a chart, verified as it streams by."""
+        """The archive of a chart, verified as it streams by."""
         archive = chart_archive_of(self.manifest, limits)
         return verified(self.blob(archive), archive)
 
     def layers(self) -> Iterator[Iterator[bytes]]:
-        """Of an image, lowest first, each verified as it streams by."""
+        """The layers of an image, lowest first, each verified as it streams by."""
         for layer in self.manifest.layers:
             yield verified(self.blob(layer), layer)
 
@@ -77,7 +77,7 @@ def image_of_layout(blobs: Blobs, *, limits: Limits, host: Platform, wanted: Wan
 
 
 def image_of_flat_directory(blobs: Blobs, *, limits: Limits) -> LayoutImage:
-    """Of what skopeo calls `dir:`."""
+    """The image in a directory that skopeo calls `dir:`."""
     manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), ImageManifest, limits)
     check_entries("the image's manifest", len(manifest.layers), limits)
     return LayoutImage(manifest=manifest, blob=lambda descriptor: blobs(_path(descriptor).rpartition("/")[2]))

@@ -44,7 +44,7 @@ class Copier:
         self._copy(path, source=path, around=frozenset())
 
     def _copy(self, path: str, *, source: str, around: frozenset[str]) -> None:
-        """What is at and below `source`, by the names that it gets at and below `path`."""
+        """Add the entries at and below `source` under the names that they get at and below `path`."""
         end = end_of(source, self._entries)
         entry = self._entries.get(end)
         if isinstance(entry, bytes):

@@ -1,4 +1,4 @@
-"""What a registry says an image is made of: one document, which is an index of images or the manifest of one.
+"""The document in which a registry says what an image is made of: an index of images, or the manifest of one.
 
 A document that could be read as both is refused, and so is one whose own type differs from the one that it came with:
 two programs must not see two images under one digest. Old manifests (schema 1) have no digests that can be trusted.
@@ -52,7 +52,7 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_document(data: bytes, content_type: str, limits: Limits) -> ImageDocument:
-    """Of what a registry sent, whose digest is right."""
+    """Read a document of a registry, whose digest is right."""
     given = content_type.partition(";")[0].strip().lower()
     found = document("the image's manifest", [data], ImageDocument, limits)
     if given.startswith(_OLD_TYPE) or found.schema_version == 1:

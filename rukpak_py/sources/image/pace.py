@@ -43,7 +43,7 @@ class TooSlowError(UnavailableError):
 
 @dataclass(kw_only=True)
 class _Window:
-    """Of a layer: what arrived in the seconds that were spent reading it."""
+    """The bytes of a layer that arrived in the seconds that were spent reading it."""
 
     used: float = 0.0
     at: float = 0.0  # when that was looked at
@@ -149,7 +149,7 @@ class Pace:
 
 
 def paced_response(pace: Pace) -> type[HTTPResponse]:
-    """What a connection reads its answers with."""
+    """The class that a connection reads its answers with."""
 
     class Response(HTTPResponse):
         def __init__(self, sock: Any, *args: Any, **more: Any) -> None:
@@ -165,7 +165,7 @@ def paced_response(pace: Pace) -> type[HTTPResponse]:
 
 
 class _PacedStream(io.RawIOBase):
-    """What a socket receives. `left`: how many bytes there may be; None: any number."""
+    """The bytes that a socket receives. `left`: how many there may be; None: any number."""
 
     def __init__(self, sock: Any, pace: Pace) -> None:
         super().__init__()

@@ -3,7 +3,7 @@
 Level-triggered: each `fetch` looks at the pod as it is, does the next step, and answers `Waiting` until the content can
 be read; what happens to the pod brings the Bundle back. So nothing is held while a node pulls, and another process goes
 on where this one ended. A pod that failed is deleted, and made again only after a pause that doubles each time. Once
-the content is stored, `clean_up` deletes the pod, or lets it end and makes it again when somebody deletes it.
+the content is stored, `clean_up` deletes the pod, or lets it end and makes it again when a user deletes it.
 """
 
 from contextlib import suppress
@@ -179,7 +179,7 @@ class UnpackPods:
 
 
 def resolved_source(spec: ImageSpec, image_id: str) -> Source:
-    """By its digest; as it was given where the node knows only an id, of an image that was loaded into it.
+    """The image by its digest; as the spec has it where the node knows only an id, of an image that was loaded into it.
 
     A node that has the image from several repositories tells just one of them. The digest is that of the image all the
     same, and the repository that was asked for is the one whose credentials are known.

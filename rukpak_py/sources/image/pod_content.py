@@ -59,7 +59,7 @@ _FILES: Final = _TAR.format(wanted=f'{_LINK} || [ -e "$path" ]', tar=f"{TOOL} ta
 
 
 class PodContent:
-    """Of the image in whose container `run` runs commands."""
+    """Content of the image in whose container `run` runs commands."""
 
     def __init__(self, run: Run, files: ReceivedFiles, workers: Workers, *, class_name: str, limits: Limits) -> None:
         self._run = run
@@ -134,7 +134,7 @@ class PodContent:
         await asyncio.to_thread(_finish, file, bytes(pending))
 
     def _check_size(self) -> None:
-        """What is more than this exceeds a limit of what is kept, too: it need not arrive to be refused."""
+        """Refuse more bytes than a limit of what is kept allows, before they arrive."""
         limits = self._limits
         if self._received > limits.image_bytes:
             raise limits.exceeded("image_bytes", "the size of all layers together")

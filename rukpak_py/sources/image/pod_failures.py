@@ -21,7 +21,7 @@ class _Failure:
 
 
 class PodFailures:
-    """By the uid of the Bundle."""
+    """Failures of unpack pods, by the uid of the Bundle."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock

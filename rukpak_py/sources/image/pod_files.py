@@ -1,4 +1,4 @@
-"""What an unpack pod has sent so far, to a Tree or to what is missing for one: for a worker process.
+"""The reading of what an unpack pod has sent so far: a Tree, or what is missing for one. For a worker process.
 
 Each archive is one more layer. What links lead to is asked for only when every directory on the way is known to be
 one: what the node mounts into the container (/proc, for one) is not part of the image, and never read. So a reading

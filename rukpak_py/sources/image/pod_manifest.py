@@ -30,7 +30,7 @@ TOOL: Final = f"/{MOUNT}/busybox"
 USER: Final = 1001
 _LONGEST_LABEL: Final = 63
 _TOOL_OF_IMAGE: Final = "/bin/busybox"  # in the image of the init container
-_ALIVE_SECONDS: Final = 3600  # of a pod that nobody comes back for, the pull included
+_ALIVE_SECONDS: Final = 3600  # the longest life of an abandoned pod, with its pull
 # Deleted, it ends at once. Told to, a moment later: what tells it runs in the same container, and is to get to its end.
 _WAIT: Final = f"trap 'exit 0' TERM; trap '{TOOL} sleep 1; exit 0' USR1; {TOOL} sleep {_ALIVE_SECONDS} & wait"
 FINISH: Final = (TOOL, "kill", "-USR1", "1")
@@ -38,7 +38,7 @@ FINISH: Final = (TOOL, "kill", "-USR1", "1")
 
 @dataclass(frozen=True, kw_only=True)
 class PodSettings:
-    """What the operator's settings say about unpack pods."""
+    """The operator's settings for unpack pods."""
 
     tool_image: str
     platform: Platform
@@ -74,7 +74,7 @@ class WantedPod:
         return {OWNER_NAME_LABEL: self.bundle} if len(self.bundle) <= _LONGEST_LABEL else {}
 
     def digests(self, settings: PodSettings) -> frozenset[str]:
-        """What the annotation of a pod says that is this one, by whichever user it runs."""
+        """The digests in a pod's annotation that mean this pod, by whichever user it runs."""
         return frozenset(_digest(self._spec(settings, as_root=as_root)) for as_root in (False, True))
 
     def _spec(self, settings: PodSettings, *, as_root: bool) -> Json:

@@ -18,7 +18,7 @@ _NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})
 
 class PodSituation(Enum):
     ABSENT = auto()
-    FOREIGN = auto()  # somebody else's pod has the name
+    FOREIGN = auto()  # a pod of another owner has the name
     OUTDATED = auto()  # ours, but for another image, or of other settings
     LEAVING = auto()  # it is being deleted
     PENDING = auto()
@@ -73,7 +73,7 @@ class _Owner(msgspec.Struct):
     controller: bool | None = None
 
 
-_NOBODY: Final = _Owner()
+_NO_OWNER: Final = _Owner()
 
 
 class _Metadata(msgspec.Struct, rename="camel"):
@@ -104,7 +104,7 @@ class Pod(msgspec.Struct):
     @property
     def owner(self) -> _Owner:
         """Its controller."""
-        return next((one for one in self.metadata.owner_references or () if one.controller), _NOBODY)
+        return next((one for one in self.metadata.owner_references or () if one.controller), _NO_OWNER)
 
     @property
     def is_root(self) -> bool:
@@ -113,7 +113,7 @@ class Pod(msgspec.Struct):
 
     @property
     def image_id(self) -> str:
-        """Of the bundle image, as the container runtime names it."""
+        """The id of the bundle image, as the container runtime names it."""
         return next((one.image_id for one in self.status.container_statuses or () if one.name == CONTAINER), "")
 
     @property
@@ -161,7 +161,7 @@ def situation(pod: Pod | None, bundle_uid: str, digests: AbstractSet[str]) -> Po
 
 
 def waiting_message(pod: Pod) -> str:
-    """What holds it up, in the words of the kubelet or the scheduler; empty while all goes its way."""
+    """The reason that the pod waits, in the words of the kubelet or the scheduler; empty while it makes progress."""
     return _told(pod, _said)
 
 

@@ -62,7 +62,7 @@ class PullOptions:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Layer:
-    """What is needed of its descriptor, which may be large."""
+    """The members that are needed of its descriptor, which may be large."""
 
     blob: Descriptor
     diff_id: str
@@ -78,7 +78,7 @@ class ImagePull:
         options: PullOptions,
         files: ReceivedFiles,
     ) -> None:
-        """Of the logins the first that the registry takes is used; without any it is asked anonymously.
+        """Use the first of the logins that the registry takes; without any, ask it anonymously.
 
         `files`: where everything goes. The time of the pull begins now.
         """
@@ -98,7 +98,7 @@ class ImagePull:
 
     @property
     def artifact_type(self) -> str:
-        """Of what was resolved; empty: an image."""
+        """The artifact type of what was resolved; empty: an image."""
         return CHART if self._chart is not None else ""
 
     def resolve_chart(self) -> ImageReference | None:

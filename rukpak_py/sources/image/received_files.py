@@ -1,4 +1,4 @@
-"""What one fetch has received of an image, in temporary files that count as one share of the spool.
+"""Files of an image that one fetch has received: temporary, and counted as one share of the spool.
 
 Threads write while they download, and may still do so after the fetch was cancelled: after `close` there are no files,
 and there will be none. Blocking: call it from threads.
@@ -58,7 +58,7 @@ class ReceivedFiles:
             return file
 
     def document(self, chunks: Iterable[bytes], longest: int, read: Callable[[bytes], T]) -> T | None:
-        """What `read` makes of all of it; None when it is longer.
+        """Collect the chunks and return what `read` makes of them; None when they are longer.
 
         A large one is on disk until it is complete, and in memory is one at a time: a slow server holds neither.
         """

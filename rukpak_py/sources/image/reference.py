@@ -39,7 +39,7 @@ class ImageReference:
 
     @property
     def host(self) -> str:
-        """Of the registry, without port and brackets."""
+        """The registry's host, without port and brackets."""
         return _PORT.sub("", self.registry).strip("[]")
 
     @property

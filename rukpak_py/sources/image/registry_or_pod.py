@@ -117,7 +117,7 @@ class RegistryOrPod(Fetcher):
         return await self._pods.fetch(request, spec)
 
     async def _chart(self, request: FetchRequest, reference: ImageReference) -> Fetched | None:
-        """What no pod can unpack; None: it is an image, or may be one."""
+        """The chart, which no pod can unpack. None: it is an image, or may be one."""
         if canonical_class(request.provisioner_class) != HELM_CLASS or self._pods.is_there(request.bundle):
             return None
         logins = await self._direct.logins(request)

@@ -7,7 +7,7 @@ A reference by digest that was unpacked before costs no request, where the Bundl
 to the image. One that has not asks the registry for the manifest first, with its own logins: what is stored is handed
 out when the registry answers with it, and in no other case. Pull secrets are the Bundle's own, then those of the
 service account, as for a pod: one that is missing or broken is no failure by itself, but is told when the registry
-refuses. What blocks runs in threads of its own, so that registries that hang hold nobody else; a job that is cancelled
+refuses. What blocks runs in threads of its own, so that registries that hang delay no others; a job that is cancelled
 ends its connections, and removes its files.
 """
 
@@ -52,7 +52,7 @@ class ImagePorts:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageLogins:
-    """What an image is pulled with, as the Secrets are now.
+    """The logins for an image, as the Secrets are now.
 
     `own_notes`, `notes`: what is wrong with the Bundle's own pull secret, and with those of the service account.
     """
@@ -125,7 +125,7 @@ class ImageFetcher:
         return await self._workers.run(read_layers, pulled.layers, class_name, self._limits)
 
     async def unpacked_before(self, request: FetchRequest) -> Fetched | None:
-        """Of a reference by digest: the content that is stored, if this Bundle has proved access. No request."""
+        """The stored content of a reference by digest, if this Bundle has proved access. Makes no request."""
         _, reference = _reference(request.source)
         if not reference.digest:
             return None
@@ -135,7 +135,7 @@ class ImageFetcher:
         return Fetched(tree=found.tree, resolved=_resolved(reference), artifact_type=found.artifact_type)
 
     async def _proved_now(self, request: FetchRequest, pull: "ImagePull") -> Fetched | None:
-        """Of a reference by digest whose content is stored: it, after the registry let this Bundle read the manifest.
+        """The stored content of a reference by digest, after the registry let this Bundle read the manifest.
 
         The registry's refusal, or its silence, is raised.
         """
@@ -150,7 +150,7 @@ class ImageFetcher:
     async def _download(
         self, request: FetchRequest, keychain: "Keychain", files: ReceivedFiles, *, charts_only: bool
     ) -> "Fetched | _Pulled":
-        """What is stored, or the image by its digest and its layers."""
+        """Return the stored content, or the image by its digest and its layers."""
         spec, reference = _reference(request.source)
         pull: ImagePull | None = None
         try:

@@ -52,7 +52,7 @@ class _Held:
 
 
 class RegistryLogin:
-    """Of one client. `refused` makes the error for a login that is of no use."""
+    """The login of one client. `refused` makes the error for a login that is of no use."""
 
     def __init__(
         self,
@@ -110,7 +110,7 @@ class RegistryLogin:
         return not was_basic
 
     def scrubbed(self, text: str) -> str:
-        """What servers say, without what they were given."""
+        """A text of a server, without the credentials that it was given."""
         secrets = [held.token for held in self._held.values()]
         if self._credentials is not None:
             secrets += [self._credentials.password, self._credentials.identity_token, *self._basic().values()]
@@ -126,7 +126,7 @@ class RegistryLogin:
         return {"Authorization": f"Basic {base64.b64encode(both.encode()).decode()}"}
 
     def _exchange(self, challenge: _Challenge) -> _Held:
-        """Asked with an identity token, with user and password, or as nobody."""
+        """Ask for a token with an identity token, with user and password, or anonymously."""
         scheme = read_url(challenge.realm, what="the address of its token service").scheme
         self.asked, host = challenge.realm, host_of(challenge.realm)
         if scheme != "https" and not (self._plain_http and scheme == "http"):

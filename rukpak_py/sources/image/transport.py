@@ -57,7 +57,7 @@ _RETRY_STATUSES: Final = frozenset({429, 500, 502, 503, 504})
 class PatientRetry(Retry):
     """Waits as long as the server says, but for a moment only: longer waits are for those who have time."""
 
-    ended: threading.Event | None = None  # nobody waits any more
+    ended: threading.Event | None = None  # no caller waits any more
 
     def until(self, ended: threading.Event) -> "PatientRetry":
         retry = self.new()

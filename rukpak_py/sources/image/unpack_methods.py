@@ -78,7 +78,7 @@ def retold(error: RukPakError, text: str, *, brief: str) -> RukPakError:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageQuestion:
-    """What a registry is asked for, with which authorities and logins.
+    """The request that a registry gets, with its authorities and logins.
 
     `logins`: names and versions of the Secrets, so that one that appears or changes makes another question.
     """
@@ -99,7 +99,7 @@ class Fallback:
 
 
 class PodFallbacks:
-    """What goes by pods at the moment."""
+    """Images and registries that unpack pods pull at the moment."""
 
     def __init__(self, clock: Callable[[], float] = monotonic) -> None:
         self._clock = clock
