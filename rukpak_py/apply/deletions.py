@@ -33,7 +33,7 @@ class Deletable(Protocol):
 
 @dataclass(slots=True)
 class Deletion:
-    """Of one deployment."""
+    """The deletion of one deployment."""
 
     was_alive: bool = False  # its last event showed no deletion
     is_collected: bool = False  # it is being deleted, and certainly not orphaning

@@ -1,4 +1,4 @@
-"""What a deployment wants an object to be: the bytes that are sent, and the digest that stands in the cluster.
+"""Desired objects of a deployment: the bytes that are sent, and the digest that stands in the cluster.
 
 The digest covers the manifest, our labels, and whether the object goes with its deployment or outlives it. Same
 content, same owner, same digest: comparing it with the annotation of the live object says whether the object must be
@@ -41,7 +41,7 @@ _SCALERS: Mapping[GroupKind, tuple[str, str] | None] = {
 
 
 def scaled(objects: Iterable[Object], *, default_namespace: str) -> Mapping[ObjectKey, ObjectKey]:
-    """By each workload of the content, its autoscaler there: `replicas` are the autoscaler's to set."""
+    """The autoscaler of each workload of the content: it sets their `replicas`."""
     found: dict[ObjectKey, ObjectKey] = {}
     for one in objects:
         if one.head.gvk.group_kind not in _SCALERS:
@@ -163,7 +163,7 @@ def _without_effect(annotation: str) -> str:
 
 
 def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | None, notes: Notes) -> tuple[str, ...]:
-    """What is left out of the content. Replicas that an autoscaler sets are, whatever an override says."""
+    """The pointers that are left out of the content. Replicas that an autoscaler sets are among them in any case."""
     spec = manifest.get("spec")
     if scaler is None or not isinstance(spec, dict) or "replicas" not in spec or REPLICAS in override.ignore:
         return override.ignore
@@ -172,7 +172,7 @@ def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | 
 
 
 def digests_by(desired: Desired, owner: Owner, other: Owner) -> frozenset[str]:
-    """What would stand on the object, had another deployment applied the same manifest: whether it goes with that
+    """The digests of the object, had another deployment applied the same manifest: whether it goes with that
     deployment is decided there.
     """
     manifest = orjson.loads(desired.payload.body)

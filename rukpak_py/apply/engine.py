@@ -29,7 +29,7 @@ class Engine:
         self._is_established = is_established
 
     async def dry_run(self, target: Target, plan: Plan, *, skip: Callable[[Change], bool]) -> list[Failure]:
-        """What the server would refuse: all of it, with nothing changed."""
+        """Collect all that the server would refuse, with nothing changed."""
         failures, _ = await self._try_all_out(target, [change for change in plan.writes if not skip(change)])
         return failures
 

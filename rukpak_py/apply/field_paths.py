@@ -23,7 +23,7 @@ def union(one: FieldSet, other: FieldSet) -> FieldSet:
 
 
 def subtract(fields: FieldSet, taken: FieldSet) -> FieldSet:
-    """What stays of `fields`. A parent that nothing is left under goes too when something under it was taken.
+    """The rest of `fields`. A parent that nothing is left under goes too when something under it was taken.
 
     Else, where the content drops the whole of `git` later, the server leaves `git: null` of a custom resource, and its
     schema refuses that.
@@ -70,7 +70,7 @@ class Item:
 
     @classmethod
     def of(cls, item: Any, names: Iterable[str]) -> Self | None:
-        """By its values for these keys; None for what cannot be found by them."""
+        """The key of the item, from its values for these names; None where it cannot be found by them."""
         if not isinstance(item, dict):
             return None
         keys = tuple((name, item.get(name, _DEFAULT_OF_KEY.get(name))) for name in sorted(names))
@@ -115,7 +115,7 @@ def canonical(fields: Any) -> FieldSet:
 
 
 def subset(fields: FieldSet, path: Path) -> FieldSet | None:
-    """What the set has at the path: an empty set is the field itself; None: nothing."""
+    """The part of the set at the path: an empty set is the field itself; None: nothing."""
     for step in path:
         name = name_of(step)
         if name not in fields:

@@ -232,7 +232,7 @@ def entries_without(metadata: Metadata, manager: str, ignored: Sequence[IgnoredF
 def owned_as_a_whole(
     key: ObjectKey, metadata: Metadata, manager: str, ignored: Sequence[IgnoredField]
 ) -> Failure | None:
-    """Of pointers below a list that an answer shows to be owned as a whole: what others set there is drift."""
+    """A failure for pointers below a list that an answer shows to be owned as a whole: what others set is drift."""
     ours = (fields_in(entry) for entry in metadata.managed_fields if is_ours(entry, manager))
     pointers = [pointer for fields in ours for pointer in below_whole_lists(fields, ignored)]
     if not pointers:

@@ -99,7 +99,7 @@ async def foreign_instances(
     owner_uid: str,
     wanted: Collection[ObjectKey],
 ) -> Mapping[ObjectKey, ForeignInstances]:
-    """Of each CRD the instances that are not pruned together with it.
+    """The instances of each CRD that are not pruned together with it.
 
     Pruned together with it is what the deployment controls, unless the content still has it (`wanted`) or the policy
     spares it.

@@ -134,15 +134,15 @@ class Inventory:
         )
 
     def left_by(self, name: str, uid: str) -> list[ObjectKey]:
-        """What a deletion of this deployment that orphans leaves in the cluster."""
+        """The objects that a deletion of this deployment that orphans leaves in the cluster."""
         return [live.key for live in self._objects.values() if live.labelled_for == name and live.is_proven_of(uid)]
 
     def ours(self, uid: str, known: Container[ObjectKey]) -> dict[ObjectKey, ObservedObject]:
-        """What a deployment has. `known`: what it has applied, which needs no proof."""
+        """The objects of a deployment. `known`: those that it has applied, which need no proof."""
         return {key: live for key, live in self.owned_by(uid).items() if key in known or live.is_proven_of(uid)}
 
     def copies(self, uid: str, known: Container[ObjectKey]) -> list[ObjectKey]:
-        """What carries the marks of a deployment and is not of it."""
+        """Objects that carry the marks of a deployment and are not of it."""
         return [key for key, live in self.owned_by(uid).items() if key not in known and not live.is_proven_of(uid)]
 
     def owned_by(self, uid: str) -> Mapping[ObjectKey, ObservedObject]:

@@ -1,7 +1,7 @@
 """Whether a kind can be worked with: one of a few states, from what discovery, the CRDs and our own records say.
 
-Discovery alone proves nothing: right after a restart the API server answers 200 without any group of a CRD. Whoever
-takes that for "does not exist" creates objects that exist.
+Discovery alone proves nothing: right after a restart the API server answers 200 without any group of a CRD. A caller
+that takes this for "does not exist" creates objects that exist.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ class KindState(Enum):
     NEW = auto()  # this rendering brings its CRD with this version: objects of it come after the CRD
     UNSERVED = auto()  # it exists, and the server does not show it at the moment: its objects are held back
     GONE = auto()  # it was used, and its CRD or API service is gone with all objects
-    MISSING = auto()  # nobody has it: what needs it cannot be installed
+    MISSING = auto()  # neither the cluster nor the content has it: what needs it cannot be installed
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

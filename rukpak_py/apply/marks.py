@@ -118,7 +118,7 @@ Marks = Mapping[str, str]
 
 
 def other_tool(labels: Marks, annotations: Marks) -> str:
-    """The other tool that manages an object, as a message names it; empty: none. It is theirs, whoever controls it.
+    """The other tool that manages an object, as a message names it; empty: none. A controller does not change that.
 
     The first mark found names the tool: Flux installs charts with Helm's marks beside its own.
     """

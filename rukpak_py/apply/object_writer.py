@@ -59,7 +59,7 @@ class ObjectWriter:
         self._inventory = inventory
 
     async def try_out(self, target: Target, change: Change) -> Failure | None:
-        """What the server would refuse. None too for a name that was taken just now: the real apply tells."""
+        """Return what the server would refuse. None too for a name that was taken just now: the real apply tells."""
         try:
             return await self._dry_run(target, change)
         except FieldConflictError:
@@ -70,7 +70,7 @@ class ObjectWriter:
             return failure_of_change(change, error)
 
     async def _dry_run(self, target: Target, change: Change) -> Failure | None:
-        """What is wrong with the answer."""
+        """Send the change as a dry run; return what is wrong with the answer."""
         if change.action is Action.CREATE_ONCE:
             await self._create_once(target, change, dry_run=True)
             return None
@@ -303,7 +303,7 @@ def _resource(target: Target, change: Change) -> Resource:
 
 
 def _body(change: Change) -> bytes:
-    """What is there is addressed by its uid: whatever took its place answers 409 instead of being overwritten."""
+    """The body, which names a live object by its uid: one that took its place answers 409 and is not overwritten."""
     return _with_metadata(change.payload.body, uid=change.live.uid) if change.live is not None else change.payload.body
 
 

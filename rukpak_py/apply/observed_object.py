@@ -1,4 +1,4 @@
-"""What is known of an object in the cluster: just what decisions look at, never its body.
+"""The observed state of an object in the cluster: just what decisions look at, never its body.
 
 `owner_uid` is the ground on which a desired object is changed: the uid of the BundleDeployment that controls it, or,
 where it has no owner reference, the uid in our annotation while it has no controller. Labels alone never make an object
@@ -38,7 +38,7 @@ class ObservedObject:
     gvk: GroupVersionKind
     uid: str
     version: int  # the resourceVersion; comparable among objects of one kind
-    owner_uid: str  # empty: nobody of ours
+    owner_uid: str  # empty: no deployment of ours
     labelled_for: str  # the deployment that our labels name; empty: none
     controller: OwnerReference | None
     applied: str  # digest of what was sent last
@@ -63,7 +63,7 @@ class ObservedObject:
 
     @property
     def going(self) -> str:
-        """What is said of an object that is being deleted."""
+        """The words for an object that is being deleted."""
         return f"{self.key} is being deleted{with_finalizers(self.held_by)}"
 
     def is_proven_of(self, uid: str) -> bool:

@@ -60,7 +60,7 @@ def is_left_behind(live: ObservedObject, uid: str) -> bool:
 
 
 def owned_by(inventory: Inventory, uid: str) -> Iterator[Leftover]:
-    """What the inventory shows of a deployment, of kinds that it still watches."""
+    """The objects of a deployment that the inventory shows, of kinds that it still watches."""
     for live in inventory.owned_by(uid).values():
         informer = inventory.informer_of(live.gvk.group_kind, live.key.namespace)
         if informer is not None and live.is_proven_of(uid):
@@ -95,7 +95,7 @@ class OrphanCleanup:
 
     @property
     def is_idle(self) -> bool:
-        """Nobody needs the watches for a deployment that is gone."""
+        """Whether no deployment that is gone needs the watches any more."""
         return not self._pending
 
     def deleted(self, name: str, uid: str) -> None:

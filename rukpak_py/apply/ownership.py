@@ -1,4 +1,4 @@
-"""Who owns an existing object whose name we want, and whether we may take it: a named situation, then one table."""
+"""The owner of an existing object whose name we want, and whether we may take it: a named situation, then one table."""
 
 from collections.abc import Collection
 from dataclasses import dataclass

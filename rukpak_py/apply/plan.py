@@ -1,7 +1,7 @@
 """The plan of a deployment: for every desired object what is done and why, and what is pruned. A pure function.
 
 Nothing is decided later than here. `Action.REFUSE` anywhere means that nothing at all is written: a deployment never
-takes half of what belongs to somebody else. The plan of an unchanged deployment has no writes.
+takes half of what another owner has. The plan of an unchanged deployment has no writes.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -37,11 +37,11 @@ class Action(Enum):
     TAKE = auto()  # it exists and may become ours: former managers lose their fields
     TAKE_BACK = auto()  # the same with what we left in the cluster when it left the content
     UPDATE = auto()  # ours; the content changed
-    CORRECT = auto()  # ours; somebody changed fields that we own, or we cannot tell
+    CORRECT = auto()  # ours; another client changed fields that we own, or we cannot tell
     AGAIN = auto()  # ours and as it should be, as far as one can see; applied once more all the same
     LEAVE = auto()  # ours and as it should be
     WAIT = auto()  # it is being deleted; it is created again when it is gone
-    REFUSE = auto()  # somebody else's
+    REFUSE = auto()  # it is another owner's
 
 
 TAKES = frozenset({Action.TAKE, Action.TAKE_BACK})
@@ -92,7 +92,7 @@ class Plan:
         return replace(self, changes=tuple(changes))
 
     def only(self, keys: Collection[ObjectKey]) -> "Plan":
-        """What is done with these objects, and nothing else."""
+        """The plan for these objects, and nothing else."""
         changes = tuple(one for one in self.changes if one.key in keys)
         return replace(self, changes=changes, prune=(), keep=(), release=())
 
@@ -162,7 +162,7 @@ def _shared_or_refused(
 
 
 def decide_once(desired: Desired, live: ObservedObject | None) -> Change:
-    """Of what is created where it is missing, and of no interest once it is there."""
+    """Decide about an object that is created where it is missing, and of no interest once it is there."""
     action, reason = Action.CREATE_ONCE, ""
     if live is not None:
         action, reason = (Action.WAIT, live.going) if live.is_deleted else (Action.SPARE, "it exists")
@@ -212,7 +212,7 @@ def make_plan(
 def left_content(
     owned: Mapping[ObjectKey, ObservedObject], wanted: Collection[ObjectKey], owner: Owner
 ) -> list[ObservedObject]:
-    """What is proven to be the deployment's and the content does not have."""
+    """Objects that are proven to be the deployment's, and that the content does not have."""
     return [
         live
         for key, live in owned.items()
@@ -221,7 +221,7 @@ def left_content(
 
 
 def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:
-    """What cannot be tried out yet: objects in namespaces that the plan creates, and of kinds that it defines."""
+    """Tell changes that cannot be tried out yet: in namespaces that the plan creates, and of kinds that it defines."""
     writes = plan.writes
     namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
     namespaces |= {makes_namespace} - {""}

@@ -49,7 +49,7 @@ async def prune(target: Target, lives: Iterable[ObservedObject], change_set: Cha
 
 
 async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: ChangeSet) -> list[ObservedObject]:
-    """What is still there after it: held by finalizers, or by a delete that failed."""
+    """Prune a phase; return the objects that are still there: held by finalizers, or by a delete that failed."""
     remaining: list[ObservedObject] = []
 
     async def prune_one(live: ObservedObject) -> None:
@@ -65,7 +65,7 @@ async def _prune_phase(target: Target, lives: list[ObservedObject], change_set: 
 async def delete(
     target: Target, live: ObservedObject, change_set: ChangeSet, *, propagation: str = "Background"
 ) -> ObservedObject | None:
-    """What is still there of it."""
+    """Delete the object; return what is still there of it."""
     try:
         answer = await _delete(target, live, propagation)
     except (NotFoundError, KindNotServedError):

@@ -1,7 +1,7 @@
-"""What becomes of an object that left the content: it is pruned, kept, or released.
+"""The fate of an object that left the content: it is pruned, kept, or released.
 
-* What cannot be had again is kept until somebody allows its deletion: a Namespace, a PersistentVolumeClaim, a
-  PersistentVolume, and a CRD whose deletion would delete instances that stay. Where nobody could list the instances,
+* What cannot be had again is kept until a user allows its deletion: a Namespace, a PersistentVolumeClaim, a
+    PersistentVolume, and a CRD whose deletion would delete instances that stay. Where instances could not be listed,
   there may be some.
 * A kept object keeps our labels and its owner: with its BundleDeployment it goes.
 * A released object loses both, and stays for good: it said `prune: "false"`, or was never ours to delete.
@@ -84,7 +84,7 @@ NOT_LISTED = UnlistedInstances(why="they have not been listed yet")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class PruneVerdict:
-    """`reason` and `detail` say why an object is kept, `detail` also who wants it released; empty: nobody said so."""
+    """`reason` and `detail` say why an object is kept, `detail` also who wants it released; empty: no user said so."""
 
     fate: PruneFate
     reason: KeptReason | None = None

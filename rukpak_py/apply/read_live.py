@@ -1,4 +1,4 @@
-"""What exists under the names that a deployment wants: from the watch, and by a metadata GET where it cannot tell."""
+"""Live objects under the names that a deployment wants: from the watch, and by a metadata GET where it cannot tell."""
 
 from collections.abc import Iterable
 

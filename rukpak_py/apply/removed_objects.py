@@ -1,4 +1,4 @@
-"""What left the content, divided by what becomes of it, for the plan, the status and the Events of a deployment.
+"""Objects that left the content, divided by their fate, for the plan, the status and the Events of a deployment.
 
 A `PrunePolicy` holds all that a fate depends on beside the live object: the overrides of the deployment, what was found
 out about the instances of CRDs, and which CRDs were kept for theirs before.
@@ -43,7 +43,7 @@ class Kept:
 
 @dataclass(frozen=True, kw_only=True)
 class Leaving:
-    """What left the content, by what becomes of it. `prune` is in the order of deletion."""
+    """Objects that left the content, by their fate. `prune` is in the order of deletion."""
 
     prune: tuple[ObservedObject, ...] = ()
     keep: tuple[Kept, ...] = ()
@@ -52,7 +52,7 @@ class Leaving:
 
 @dataclass(frozen=True, kw_only=True)
 class PrunePolicy:
-    """What the fates of one deployment's objects depend on. `kept`: CRDs that were kept for their instances before.
+    """The facts that decide the fates of one deployment's objects. `kept`: CRDs kept for their instances before.
 
     `create_only`: in the content, and not to be ours any more.
     """
@@ -97,7 +97,7 @@ class PrunePolicy:
         return override_of(self.overrides, live.key, install_namespace=self.install_namespace)
 
 
-DEFAULT_PRUNE_POLICY = PrunePolicy()  # no overrides; no CRD goes, because nobody listed its instances
+DEFAULT_PRUNE_POLICY = PrunePolicy()  # no overrides; no CRD goes, because its instances were not listed
 
 
 def kept_for_instances(kept: Iterable[KeptObject]) -> frozenset[ObjectKey]:
@@ -107,14 +107,14 @@ def kept_for_instances(kept: Iterable[KeptObject]) -> frozenset[ObjectKey]:
 
 
 def still_kept(kept: Iterable[KeptObject], owned: Mapping[ObjectKey, ObservedObject]) -> tuple[KeptObject, ...]:
-    """Without those that somebody deleted or took our marks off."""
+    """Kept objects without those that a user deleted or took our marks off."""
     return tuple(one for one in kept if _key(one) in owned)
 
 
 def without_kept(
     owned: Mapping[ObjectKey, ObservedObject], kept: Iterable[KeptObject]
 ) -> dict[ObjectKey, ObservedObject]:
-    """What should be as the content has it: kept objects are no drift, until an annotation decides about them."""
+    """Owned objects that should be as the content has them: kept ones are no drift, until an annotation decides."""
     keys = set(map(_key, kept))
     return {key: live for key, live in owned.items() if key not in keys or live.prune is not None}
 

@@ -48,7 +48,7 @@ def why_not_deleted(change: Change) -> str:
 
 
 def advice(change: Change) -> str:
-    """What helps when the server does not let a field of it change."""
+    """Advice for an object of which the server does not let a field change."""
     kind = GroupKind(change.key.group, change.key.kind)
     why = why_not_deleted(change)
     if why:

@@ -24,12 +24,12 @@ from rukpak_py.kube.status_errors import concise_message, is_immutable_change
 
 
 class FailureKind(Enum):
-    """What kind of failure, and with it what ends it."""
+    """A kind of failure, and with it what ends it."""
 
     CONTENT = auto()  # it can never be applied as it is: only new content helps
     REFUSED = auto()  # the server or an admission policy says no; the policy may change
     ACCESS = auto()  # a right is missing
-    CONFLICT = auto()  # somebody else's
+    CONFLICT = auto()  # another owner's
     MISSING = auto()  # a kind or a namespace is not there
     LAGGING = auto()  # the server does not know a custom kind, or its schema, yet
     UNAVAILABLE = auto()  # the server, for now

@@ -1,4 +1,4 @@
-"""What Secrets hold, as it is and as it would be: to find out which values an upgrade changes. No value is told.
+"""Values of Secrets, as they are and as they would be, to find out which an upgrade changes. No value is told.
 
 What is renewed at each rendering is volatile: no user has asked for what an upgrade makes of it. Certificates and
 private keys in PEM are no passwords: who trusts them comes from the same rendering, and is renewed with them.
@@ -41,7 +41,7 @@ class ChangedValue:
 
 
 def changed_values(live: Values, wanted: Values) -> list[ChangedValue]:
-    """Of keys that both have."""
+    """The values of keys that both have, where they differ."""
     return [
         ChangedValue(secret=secret, key=key, live=was[key], wanted=value)
         for secret, was in sorted(live.items())
@@ -52,7 +52,7 @@ def changed_values(live: Values, wanted: Values) -> list[ChangedValue]:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Comparison:
-    """What comes out when content is rendered once more, beside an upgrade.
+    """Renderings of the content to compare with an upgrade.
 
     `before` is the rendering of what is installed that was kept, and `installed` another one of it; both are empty
     where they cannot be had. `wanted` is another rendering of what is wanted.
@@ -63,7 +63,7 @@ class Comparison:
     wanted: Values = field(default_factory=dict, repr=False)
 
     def is_generated(self, one: ChangedValue) -> bool:
-        """By what is installed, or by what is wanted: no user has asked for this value.
+        """Whether a rendering generated the value, of what is installed or of what is wanted: no user has asked for it.
 
         The live value stands for a rendering that was not kept. An admission webhook may have replaced it, so what
         comes out as it is wanted twice is not generated either.
@@ -95,7 +95,7 @@ def is_secret(key: ObjectKey) -> bool:
 
 
 def values_of(body: bytes) -> dict[str, bytes]:
-    """Of a Secret as JSON."""
+    """The values of a Secret, given as JSON."""
     manifest = json.loads(body)
     given: dict[str, Any] = manifest.get("stringData") or {}
     return dict(_decoded(manifest.get("data") or {})) | {

@@ -21,7 +21,7 @@ Manifest = Mapping[str, Any]
 
 
 def serving_workloads(desired: Iterable[Desired]) -> dict[GroupKind, frozenset[ObjectKey]]:
-    """By kind. Only what has a webhook is decoded: CRDs may be large."""
+    """The workloads that serve each kind. Only what has a webhook is decoded: CRDs may be large."""
     desired = tuple(desired)
     crds = [one for one in desired if one.phase is ApplyPhase.CRDS]
     configurations = [_manifest(one) for one in desired if one.head.gvk.kind in _CONFIGURATIONS]
@@ -69,7 +69,7 @@ def _is_named(crd: str, rules: Collection[tuple[str, str]]) -> bool:
 
 
 def _workloads_of(desired: Iterable[Desired], services: Collection[ObjectKey]) -> dict[ObjectKey, set[ObjectKey]]:
-    """By Service: the workloads whose pods it selects."""
+    """The workloads whose pods each Service selects."""
     selectors = {one.key: _inside(_manifest(one), "spec", "selector") for one in desired if one.key in services}
     found: dict[ObjectKey, set[ObjectKey]] = {}
     for one in desired:

@@ -1,6 +1,6 @@
 """Take an object over from those who wrote it before: the fields that the content has become ours alone.
 
-A field that somebody else owns beside us stays when we drop it. So before our first apply the fields of the content
+A field that another manager owns beside us stays when we drop it. So before our first apply the fields of the content
 are subtracted from the entries of all others in `managedFields`, in one write that names the version that was judged.
 Fields that the content does not have stay with those who set them; so do entries of subresources and of other API
 versions. Only of the original operator, for the same deployment, everything becomes ours: what the content lacks goes.
@@ -50,10 +50,10 @@ async def take_over(client: Client, resource: Resource, live: ObservedObject, ow
 def entries_taken_over(
     before: Metadata, outcome: Metadata, *, manager: str, api_version: str, everything_of: frozenset[str]
 ) -> list[Entry] | None:
-    """`managedFields` as it must be before the apply; None when nobody else has a field that becomes ours.
+    """`managedFields` as it must be before the apply; None when no other manager has a field that becomes ours.
 
     What we owned `before` is kept, so that the apply removes those fields of it that the content has no more. Our entry
-    also keeps the list from being empty: the server would take that for an object that nobody has ever applied.
+    also keeps the list from being empty: the server would take that for an object that was never applied.
     """
     ours = _fields_of(outcome, manager, api_version)
     kept: list[Entry] = []

@@ -15,7 +15,7 @@ from rukpak_py.kube.resources import Resource
 
 @dataclass(slots=True)
 class LastApplied:
-    """What this process remembers of a deployment between two reconciles. Losing it costs calls, never correctness.
+    """The memory of this process of a deployment between two reconciles. Losing it costs calls, never correctness.
 
     `fields`: for each object, the hash of the fields that we owned right after our last apply; a live object with
     another hash was changed by another client. It is empty for an object that this process has not seen yet.
@@ -46,7 +46,7 @@ class LastApplied:
         self.again = set(self.fields)
 
     def trust(self, lives: Iterable[ObservedObject]) -> None:
-        """What the cluster shows is what was applied: the digest in the status proves it."""
+        """Take the live objects for what was applied: the digest in the status proves it."""
         for live in lives:
             self.applied(live)
 
@@ -56,7 +56,7 @@ class LastApplied:
             self.fields.setdefault(key, "")
 
     def look_again(self, key: ObjectKey) -> None:
-        """What was assumed of the name turned out wrong: the next look asks the server."""
+        """Ask the server at the next look: what was assumed of the name turned out wrong."""
         self.absent.discard(key)
         self.uids.pop(key, None)
 
@@ -77,7 +77,7 @@ class Target:
     resource_of: Callable[[ObjectKey], Resource]
     adopts: bool = False  # also what was left by a deployment of another name
     foreign_instances: Callable[[ObservedObject], Awaitable[ForeignInstances]] = _not_listed  # of a CRD
-    client: Client  # with the identity of the target: whoever looks, applies, prunes or releases uses it
+    client: Client  # with the identity of the target: all that reads, applies, prunes or releases uses it
     pace: Pace = field(default_factory=Pace)
 
     async def last_managers(self, key: ObjectKey) -> tuple[str, ...]:

@@ -62,7 +62,7 @@ def _steps(path: str) -> Iterator[Step]:
 
 
 def _parts(path: str) -> list[tuple[str, str]]:
-    """Of each step its name, or what stands in its brackets."""
+    """Split the path into steps: of each its name, or what stands in its brackets."""
     parts = []
     position = 0
     while position < len(path):

@@ -87,7 +87,7 @@ def has_health(gvk: GroupVersionKind) -> bool:
 
 
 def judge(obj: Manifest, *, now: datetime | None = None) -> Health:
-    """`now` matters to a Pod that nobody schedules; it is the time of the call unless a test says otherwise."""
+    """`now` matters to a Pod that is not scheduled; it is the time of the call unless a test says otherwise."""
     kind = _group_kind(obj)
     health = _judge(kind, obj, now)
     if health.status not in {HealthStatus.IN_PROGRESS, HealthStatus.FAILED}:

@@ -38,7 +38,7 @@ def pod_selector(kind: GroupKind, obj: Manifest) -> str:
 
 
 def cause_among(pods: Iterable[Manifest]) -> str:
-    """Of the newest pod that has one: of what stops a pod, else of what a pod waits for."""
+    """The cause of the newest pod that has one: one that stops a pod, else one that a pod waits for."""
     newest = sorted(pods, key=_created, reverse=True)
     for find in (_stopped, _waiting):
         for pod in newest:
@@ -111,7 +111,7 @@ def _requirements(obj: Manifest) -> Iterator[str]:
 
 
 def _stopped(pod: Manifest) -> str:
-    """What only another spec, another node or another image changes."""
+    """The cause that stops a pod: only another spec, another node or another image changes it."""
     if value_at(pod, "metadata.deletionTimestamp") is not None:
         return ""
     for container in _containers(pod):
@@ -142,7 +142,7 @@ def _ended(container: Manifest, path: str) -> str:
 
 
 def _waiting(pod: Manifest) -> str:
-    """What may still end by itself."""
+    """The cause that a pod waits for: it may still end by itself."""
     if value_at(pod, "metadata.deletionTimestamp") is not None:
         return "it is being deleted"
     for container in _containers(pod):

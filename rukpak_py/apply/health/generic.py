@@ -13,7 +13,7 @@ from rukpak_py.apply.health.result import CURRENT, Health, HealthStatus, failed,
 
 
 def common(obj: Manifest) -> Health | None:
-    """What decides for every kind; None leaves the decision to the rule of the kind."""
+    """Judge by the rules for every kind; None leaves the decision to the rule of the kind."""
     if value_at(obj, "metadata.deletionTimestamp") is not None:
         return Health(HealthStatus.TERMINATING, "Resource scheduled for deletion")
     return _generation(obj) or _reconciling_or_stalled(obj)

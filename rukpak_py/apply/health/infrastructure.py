@@ -1,4 +1,4 @@
-"""What workloads are reached by and keep their data in, and what the API is extended by.
+"""Health of what workloads are reached by and keep their data in, and of what extends the API.
 
 Healthy are a Service of type LoadBalancer that has its cluster IP, a PersistentVolumeClaim that is bound, and a
 CustomResourceDefinition that is established. An APIService is judged by its condition Available alone, before every

@@ -1,4 +1,4 @@
-"""Pod and Job. A Pod that ended is healthy, however it ended: whoever owns it decides what that means.
+"""Pod and Job. A Pod that ended is healthy, however it ended: its owner decides what that means.
 
 The rule for Jobs is stricter than kstatus, to which a Job that has started is current: former content is pruned when
 the new one is healthy, and a Job may fail after hours.

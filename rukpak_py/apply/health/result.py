@@ -1,4 +1,4 @@
-"""What a judgement says."""
+"""The result of a judgement."""
 
 from dataclasses import dataclass
 from enum import StrEnum

@@ -1,9 +1,9 @@
-"""What an author of a built-in kind wrote but left blank: nulls and empty maps. Server-side apply owns both.
+"""Blanks of a manifest of a built-in kind: nulls and empty maps. Server-side apply owns both.
 
 * A null in a field means absence. Owned, `replicas: null` would fight an autoscaler for what the author left open.
 * A null as a value of a map is stored as the map's zero value, and in `binaryData` or in a Secret's `data` every apply
   writes it again: so the zero value is what we send.
-* An empty map is stored as no map. Owned, `annotations: {}` looks like drift as soon as somebody adds the first key.
+* An empty map is stored as no map. Owned, `annotations: {}` looks like drift as soon as a client adds the first key.
 
 Raw JSON inside a built-in kind (the schema of a CRD, opaque device parameters, revision data) is left alone: a null is
 a value there. So are elements of lists. Custom resources never come here: a field of theirs may be nullable.

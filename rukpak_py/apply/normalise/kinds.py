@@ -1,4 +1,4 @@
-"""What single kinds need before they are applied; every rule was seen on a real server to be needed.
+"""Rules for single kinds before they are applied; every rule was seen on a real server to be needed.
 
 Rules see a manifest without blanks. They return the same value when there is nothing to change.
 """

@@ -72,7 +72,7 @@ def _numbers(ports: list[Any]) -> dict[str, int]:
 
 
 def _lost_name(earlier: dict[str, Any], later: dict[str, Any]) -> str:
-    """What a user has to know of two names for one port: a Service, say, may refer to the one that is lost."""
+    """Warn of the lost one of two names for one port: a Service, say, may refer to it."""
     lost, kept = earlier.get("name"), later.get("name")
     if not isinstance(lost, str) or lost == kept:
         return ""

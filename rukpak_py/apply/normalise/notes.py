@@ -1,4 +1,4 @@
-"""What there is to say about one manifest: warnings collected on the way, and the error for a value of the wrong type.
+"""Notes on one manifest: warnings collected on the way, and the error for a value of the wrong type.
 
 A text names the object and the path, never the value: a Secret's values pass through here too.
 """

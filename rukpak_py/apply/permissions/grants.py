@@ -1,6 +1,6 @@
-"""Who gets which permissions from a set of objects: roles and bindings, resolved.
+"""Permissions that a set of objects grants, and to whom: roles and bindings, resolved.
 
-Permissions of a role that nothing binds belong to the role itself (whoever is bound to it later); a ClusterRole that is
+Permissions of a role that nothing binds belong to the role (to subjects bound to it later); a ClusterRole that is
 aggregated to another gives its permissions to that one. What a binding to a role outside the objects gives is not known
 here: it stays a reference.
 """
@@ -21,7 +21,7 @@ _AGGREGATE = f"{RBAC_GROUP}/aggregate-to-"
 
 
 class RoleSubject(NamedTuple):
-    kind: str  # ServiceAccount, User, Group; ClusterRole or Role for whoever is bound to it
+    kind: str  # ServiceAccount, User, Group; ClusterRole or Role: all subjects that are bound to it
     namespace: str
     name: str
 
@@ -104,7 +104,7 @@ class Binding:
 
     @property
     def key(self) -> RoleKey:
-        """Of the role that it binds."""
+        """The key of the role that it binds."""
         return self.role_kind, self.scope if self.role_kind == "Role" else "", self.role
 
 

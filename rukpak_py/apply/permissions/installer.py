@@ -1,8 +1,8 @@
-"""The permissions that somebody needs who installs, upgrades and removes a set of objects, and not one more.
+"""The permissions that an identity needs to install, upgrade and remove a set of objects, and not one more.
 
-Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). The server lets
-nobody write a role with permissions that they lack, nor bind one: an installer holds what the objects grant, or may
-`escalate` and `bind` those roles. Roles that are not among the objects, and those that the server fills itself
+Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). The server does
+not let a client write a role with permissions that it lacks, nor bind one: an installer has what the objects grant, or
+may `escalate` and `bind` those roles. Roles that are not among the objects, and those that the server fills itself
 (aggregated ones), can only be bound by the permission to do so.
 """
 

@@ -2,7 +2,7 @@
 
 A Permission is one verb on one resource (or URL) of one scope. `*` keeps its meaning: a permission covers whatever RBAC
 would allow by it. Rules come from manifests of bundles, so every field may be of any type; what is not a string
-allows nothing. A rule is a product of its lists, so whoever expands rules counts: see MAX_PERMISSIONS.
+allows nothing. A rule is a product of its lists, so code that expands rules counts: see MAX_PERMISSIONS.
 """
 
 from collections import defaultdict
@@ -140,7 +140,7 @@ def in_order(verbs: Iterable[str]) -> tuple[str, ...]:
 
 
 def rule_text(rule: Mapping[str, Any]) -> tuple[str, str]:
-    """What a rule made by `rules_of` allows, and on what: `get list`, `deployments, replicasets (apps) named web`."""
+    """The text of a rule made by `rules_of`: `get list`, and on what: `deployments, replicasets (apps) named web`."""
     verbs = "every verb" if ALL in rule["verbs"] else " ".join(rule["verbs"])
     if urls := rule.get("nonResourceURLs"):
         return verbs, "every URL" if ALL in urls else ", ".join(urls)

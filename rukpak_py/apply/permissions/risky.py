@@ -150,7 +150,7 @@ _ORDER = ["everything", "wildcard", *(risk.id for risk in RISKY_PERMISSIONS)]
 
 
 def warnings_of(permissions: Iterable[Permission]) -> list[PermissionWarning]:
-    """What stands out, each with the permissions that it comes from."""
+    """The warnings about risky permissions, each with the permissions that it comes from."""
     found: dict[tuple[str, str], PermissionWarning] = {}
     for permission in sorted(permissions):
         for warning_id, text in _risks_of(permission):

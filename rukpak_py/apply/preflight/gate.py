@@ -19,8 +19,8 @@ NO_PLAN = Plan(changes=(), prune=())
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
-    """Of the content as a whole. `brief`: one line instead of the message where there is room for one only; empty: the
-    message's first.
+    """A refusal of the content as a whole. `brief`: one line for where there is room for one only; empty: the first
+    line of the message.
     """
 
     kind: FailureKind
@@ -31,7 +31,7 @@ class Refusal:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class RefusedObjects:
-    """Of single objects, each with its own statement."""
+    """Refusals of single objects, each with its own statement."""
 
     failures: tuple[Failure, ...]
 

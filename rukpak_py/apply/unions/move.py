@@ -1,4 +1,4 @@
-"""What it takes to switch the unions of a live object, as two JSON patches.
+"""The switch of unions of a live object, as two JSON patches.
 
 A member that excludes what the content wants becomes ours, whole, as it is live: it moves into our `Apply` entry and
 out of the others'. The apply then removes it, like any field that we own and no longer send.

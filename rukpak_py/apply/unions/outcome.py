@@ -1,4 +1,4 @@
-"""What an apply would make of a live object, computed here: the server cannot say it of a union to be switched.
+"""The outcome of an apply, computed here: the server cannot say it of a union to be switched.
 
 Whether the server takes the outcome is asked by a JSON patch to it, as a dry run. A strategic merge patch would not do:
 it keeps the items of lists that the content dropped, and it takes two ports of one number, UDP and TCP, for one.

@@ -18,7 +18,7 @@ NAME = "name"
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Holder:
-    """What holds a union: in the content (empty where it has none), in the live object, and whose fields of it are."""
+    """A union's holder, in the content (empty where it has none) and in the live object, and whose fields of it are."""
 
     wanted: Mapping[str, Any]
     live: Mapping[str, Any]
