@@ -20,7 +20,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
-    "rukpak_py/controllers/",
     "rukpak_py/formats/registry_v1/rules/",
     "rukpak_py/operator/",
     "rukpak_py/server/",

@@ -56,7 +56,7 @@ class ApiServerAddresses:
             body = await self._client.get(ENDPOINT_SLICES, NAMESPACE, NAME)
             self.known |= set(msgspec.json.decode(body, type=_EndpointSlice).addresses())
         except NotFoundError:
-            return  # where somebody else is told how many there are: a control plane outside of its cluster
+            return  # a control plane outside of its cluster does not publish its addresses here
         except (RukPakError, msgspec.DecodeError, ValueError) as error:
             LOG.warning(
                 "the addresses of the API server's replicas are not known, so sources may reach them: %s", error

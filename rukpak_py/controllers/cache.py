@@ -1,4 +1,4 @@
-"""What is known of one of our own kinds: the newest version of every object, by name.
+"""Cache of one of our own kinds: the newest version of every object, by name.
 
 * Events and the answers to our own writes both come in here; an older version never overwrites a newer one, and an
   object whose deletion was seen never comes back (another object of its name does).

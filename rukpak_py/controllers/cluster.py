@@ -1,7 +1,7 @@
-"""What the rest of the cluster offers: which namespaces there are, which CRDs, and which kinds discovery shows.
+"""Namespaces, CRDs and kinds of the cluster, as two watches and discovery show them.
 
 Two watches for the process. When a CRD changes, discovery is asked again until it shows what the CRD says (it lags
-behind by up to a second), and the kinds that came or went are told: whoever waits for one of them continues by itself.
+behind by up to a second), and the kinds that came or went are told: what waits for one of them continues by itself.
 The same when discovery no longer shows what a CRD says: often for a while, then now and then, and never not at all.
 API services without a backend are told in the log, as they block the deletion of every namespace; why they are not
 available is asked for with discovery, for those whose kinds they hide.
@@ -85,11 +85,11 @@ class Cluster:
         return self._namespaces.get(NAMESPACES.key("", name)) is not None
 
     def crd_of(self, kind: GroupKind) -> CrdFacts | None:
-        """Of those that claim the kind the one that has it."""
+        """CRD that has the kind, among those that claim it."""
         return max(self._by_kind.get(kind, {}).values(), key=lambda crd: crd.is_established, default=None)
 
     def resource_of(self, gvk: GroupVersionKind) -> Resource | None:
-        """By its CRD, which a watch shows before discovery does, else by discovery."""
+        """Resource by its CRD, which a watch shows before discovery does, else by discovery."""
         crd = self.crd_of(gvk.group_kind)
         if crd is not None and crd.is_established and gvk.version in crd.versions:
             return crd_resource(crd, gvk.version)
@@ -237,7 +237,7 @@ class Cluster:
         return monotonic() - since < LAG_SECONDS
 
     def _no_longer_awaited(self) -> frozenset[GroupKind]:
-        """Kinds of which discovery and CRD agree by now. What is shown for long without a CRD is somebody else's."""
+        """Kinds of which discovery and CRD agree by now. A kind shown for long without a CRD is an API service's."""
         done = frozenset(
             kind
             for kind, since in self._awaited.items()

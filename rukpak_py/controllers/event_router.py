@@ -42,14 +42,14 @@ from rukpak_py.kube.metadata import LiveObject
 
 LOG = logging.getLogger(__name__)
 FETCH_BACK_OFF = BackOff(first=1.0)  # at most six fetches in the first half minute
-HOLD_BACK_SECONDS = 0.5  # whoever deletes an object is done with it by then
+HOLD_BACK_SECONDS = 0.5  # a client that deletes an object is done with it by then
 
 Kind = TypeVar("Kind", bound=HasMetadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Handler:
-    """What to do with the events of one kind. `may_be_ours` is asked in Kopf's thread, `seen` is called in ours."""
+    """Handling of the events of one kind. `may_be_ours` is asked in Kopf's thread, `seen` is called in ours."""
 
     plural: str
     may_be_ours: Callable[[Mapping[str, Any]], bool]
@@ -58,7 +58,7 @@ class Handler:
 
 @dataclass(frozen=True, kw_only=True)
 class Listeners(Generic[Kind]):
-    """Who hears of the events of one kind, besides its queue. `gone`: it was deleted, or its deletion was missed."""
+    """Listeners for the events of one kind, besides its queue. `gone`: it was deleted, or its deletion was missed."""
 
     seen: Callable[[Kind, bool], None]  # every event, also those that a newer one overtakes; true: it was listed
     changed: Callable[[Kind], None]  # what is news
@@ -211,7 +211,7 @@ class EventRouter:
 
 
 def _asks_for_something_else(known: HasMetadata | None, obj: HasMetadata) -> bool:
-    """By its spec, or by annotations of ours: requests to reconcile are among them."""
+    """Compare the specs and our annotations, among which are requests to reconcile."""
     return known is None or _asked(known.metadata) != _asked(obj.metadata)
 
 

@@ -10,7 +10,7 @@
 * `ContentBudget` bounds how many jobs hold content in memory, whatever their lanes; `KeyedLock` are for what may not
   happen twice at a time for one key.
 
-A job of an object that is gone is cancelled, and its result is nobody's.
+A job of an object that is gone is cancelled, and its result is dropped.
 """
 
 import asyncio
@@ -52,7 +52,7 @@ class _Lane:
 
 @dataclass(kw_only=True, eq=False)
 class _Job(Generic[T]):
-    """What it does is settled when it gets its place; until then a successor may take it over."""
+    """A job. Its work is settled when it gets its place; until then a successor may replace it."""
 
     key: Key
     work: Callable[[], Awaitable[T]]
@@ -101,7 +101,7 @@ class KeyedLock:
 
 
 class ContentBudget:
-    """Jobs take a place when content begins to arrive, not while they wait for somebody to send it."""
+    """Jobs take a place when content begins to arrive, not while they wait for a server to send it."""
 
     def __init__(self, places: int = HOLDING_CONTENT) -> None:
         self._places = asyncio.Semaphore(places)
@@ -132,7 +132,7 @@ class Jobs(Generic[T]):
         self._lanes: dict[str, _Lane] = {}
 
     def __len__(self) -> int:
-        """Jobs that wait or run, and results that nobody has taken."""
+        """Number of jobs that wait or run, and of results that were not taken."""
         return len(self._jobs)
 
     def start(
@@ -176,13 +176,13 @@ class Jobs(Generic[T]):
         return None if job.task.cancelled() else job.task.result()
 
     def drop_finished(self, uid: str, *, slot: str = "") -> None:
-        """Results in the slot that nobody has taken: what they were for has changed meanwhile."""
+        """Drop the results in the slot that were not taken: what they were for has changed meanwhile."""
         for job in self._of(uid):
             if job.slot == slot and job.is_done:
                 del self._jobs[job.key]
 
     def drop_superseded(self, uid: str, *, slot: str, but: Key) -> None:
-        """What this key is for is wanted now, and nothing else in the slot."""
+        """Drop the jobs in the slot but that of this key, the only one that is wanted now."""
         for job in self._of(uid):
             if job.slot == slot and job.key != but:
                 self._drop(job)

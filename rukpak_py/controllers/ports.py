@@ -73,10 +73,10 @@ class Content(Protocol):
 
 
 class Records(Protocol):
-    """What was unpacked for whom, as the operator itself wrote it down."""
+    """Records of the content that was unpacked for each Bundle, as the operator itself wrote them."""
 
     def of(self, uid: str) -> BundleRecord | None:
-        """Of the Bundle with this uid. None: it was never unpacked, or its record is lost."""
+        """Record of the Bundle with this uid. None: it was never unpacked, or its record is lost."""
 
     @property
     def are_new(self) -> bool:
@@ -90,7 +90,7 @@ class Records(Protocol):
 
 
 class Renderings(Protocol):
-    """Renderings that cannot be made again, kept where nobody else can read them."""
+    """Renderings that cannot be made again, kept where only the operator can read them."""
 
     async def load(self, key: str) -> RenderedContent | None:
         """None: it was never kept, or is lost."""
@@ -105,7 +105,7 @@ class ValuesObjects(Protocol):
     """The Secrets and ConfigMaps of the system namespace, for charts that take values from them."""
 
     async def read(self, kind: str, name: str) -> Mapping[str, bytes] | None:
-        """What it holds now; None: it does not exist. A call for each change."""
+        """Data that it holds now; None: it does not exist. A call for each change."""
 
     def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
         """Forget what all others hold. Kinds and names."""

@@ -44,7 +44,7 @@ class BackOff:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Turn:
-    """What the queue knows of a key that a worker took. `draw`: what the back-off of this turn takes for random."""
+    """State of a key that a worker took. `draw`: the random number of this turn's back-off."""
 
     is_attempt: bool = True
     failures: int = 0
@@ -151,7 +151,7 @@ class Queue(Generic[Key]):
             self._push(key)
 
     def wake(self, key: Key, *, after: float = 0.0) -> None:
-        """What the key failed for, or waits for, has changed: its next look is an attempt.
+        """Make the next look of the key an attempt: what it failed for, or waits for, has changed.
 
         `after`: seconds; of several such wake-ups the earliest counts.
         """

@@ -1,4 +1,4 @@
-"""What is written to our own objects: finalizers, and the status in at most one request, in none when it is the same.
+"""Writes to our own objects: finalizers, and the status in at most one request, in none when it is the same.
 
 * A status patch names the object's uid, so that it never lands on another object of the same name (the server answers
   409), and says null for what is no longer there, because a merge patch would keep it.
@@ -197,7 +197,7 @@ async def _write_finalizers(
 
 
 def object_meta(metadata: Metadata) -> ObjectMeta:
-    """What the server answered, in the API's own type."""
+    """Answered metadata in the API's own type."""
     return ObjectMeta(
         name=metadata.name,
         uid=metadata.uid,

@@ -1,4 +1,4 @@
-"""What a Bundle tells of an image that a node pulls in the place of the operator: the registry's own answer first."""
+"""Facts of a Bundle about an image that a node pulls in place of the operator: the registry's own answer first."""
 
 from dataclasses import replace
 

@@ -18,20 +18,20 @@ class BundleOwners:
         self._deployments = deployments
 
     def class_of(self, bundle: Bundle) -> str:
-        """Of the deployment that controls the Bundle; empty: none that we know."""
+        """Class of the deployment that controls the Bundle; empty: no known one does."""
         deployment = self._of(bundle)
         return deployment.spec.provisioner_class if deployment is not None else ""
 
     def uid_of(self, bundle: Bundle) -> str:
-        """Of the deployment whose template the Bundle is of: an owner reference alone can be written by others."""
+        """Uid of the deployment whose template the Bundle is of: an owner reference alone can be written by others."""
         deployment = self._of(bundle)
         is_of_it = deployment is not None and specs_equal(bundle.spec, deployment.spec.template.spec)
         return deployment.metadata.uid if deployment is not None and is_of_it else ""
 
     async def installed_as(self, bundle: Bundle) -> Installation | None:
-        """What the deployment that controls the Bundle has installed by its name.
+        """Installation under the Bundle's name that the deployment that controls the Bundle records.
 
-        Where no cache has the deployment it is read: after a restart the Bundle may be told of first.
+        A deployment that no cache has is read: after a restart the Bundle's event may come first.
         """
         controller = bundle.metadata.controller
         if controller is None or not is_deployment(controller):

@@ -1,4 +1,4 @@
-"""What a Bundle was unpacked as: told by its status and by a record of ours, and compared afterwards.
+"""Content that a Bundle was unpacked as: its status and a record of ours name it, and the two are compared.
 
 Others may write the status, so the record counts. The situation of a Bundle with a record is one of three: the status
 agrees; it has no digest (it was emptied, or restored without), and is written again; or it has
@@ -112,7 +112,7 @@ class Pinning:
         return Progress(facts=(Fact(cause=Cause.DIGEST_CHANGED, detail=DigestReplaced(recorded=record.digest)),))
 
     async def as_recorded(self, bundle: Bundle) -> Progress:
-        """Of a pinned Bundle: what its spec, its record and this process have for it now."""
+        """Report a pinned Bundle as its spec, its record and this process have it now."""
         record = self.record_of(bundle)
         if record is not None:
             await self._follow_deployment(bundle, record)

@@ -9,7 +9,7 @@
 * A store that cannot be written is a condition of the Bundles that need it, and is tried again.
 * Fetching happens in jobs; a look starts one, or takes its result. Each look comes to a `Progress`, of which `conclude`
   makes the status, the Events and the times of the Bundle.
-* Where a job can only wait for somebody else (a node that pulls an image), it ends, and what happens there (`news`)
+* Where a job can only wait for another party (a node that pulls an image), it ends, and what happens there (`news`)
   starts another one.
 * A job begins at an attempt only (see `Queue`): a source that fails is asked again after its pause, or when what it
   failed for changes, whatever else brings the Bundle back meanwhile.
@@ -105,7 +105,7 @@ class BundleReconciler:
                 self._doubt(bundle)
 
     def deployment_changed(self, uid: str) -> None:
-        """What is wrong for a deployment of one class may be right for one of another."""
+        """Wake the Bundles that are judged anew: content can be wrong for one class and right for another."""
         for bundle in self._bundles.controlled_by(uid):
             if not bundle.status.digest and self._jobs.is_judged_anew(bundle):
                 self._wake(bundle.metadata.name)
@@ -175,7 +175,7 @@ class BundleReconciler:
         return self._unpacking(bundle)
 
     async def _by_record(self, bundle: Bundle) -> Progress | None:
-        """What the status does not say, or says otherwise; None: they agree, or the content has to be fetched."""
+        """Reconcile a status that lacks or contradicts the record. None: they agree, or content must be fetched."""
         uid, record = bundle.metadata.uid, self._pinning.record_of(bundle)
         match self._pinning.situation(bundle), record:
             case RecordSituation.CONTRADICTED, BundleRecord():
@@ -269,7 +269,7 @@ class BundleReconciler:
         return _about(Fact(cause=Cause.CONTENT_LOST, detail=UploadLost(unpacked=pinned)) if pinned else pending)
 
     def _awaits_image(self, bundle: Bundle, found: ImageAwaited) -> Progress:
-        """What happens on the node wakes the Bundle, also when it happened while the job ran."""
+        """Wait for news of the node, which wakes the Bundle, also when it came while the job ran."""
         state = self._states.of(bundle.metadata.uid)
         state.is_waiting = True
         if state.has_news:
@@ -281,7 +281,7 @@ class BundleReconciler:
         return _about(*state.awaited)
 
     def _without_store(self, bundle: Bundle, failure: Fact) -> Progress:
-        """Of content that nobody asks for it says nothing: it may be there, and is read without its link."""
+        """Report the failure, unless the content is not asked for: it may be stored, and is read without a link."""
         if not self._is_unasked(bundle):
             return _about(failure)
         LOG.info("the content of %s cannot be stored or linked yet: %s", bundle.metadata.name, failure.text)

@@ -1,4 +1,4 @@
-"""What this process remembers of a Bundle between two looks. Losing it costs calls, never correctness.
+"""Memory of this process about a Bundle between two looks. Losing it costs calls, never correctness.
 
 Whether the content of a pinned Bundle is stored, as far as this process knows, is a state of its own:
 
@@ -8,8 +8,8 @@ Whether the content of a pinned Bundle is stored, as far as this process knows, 
                │ lost          │ the next look
                └─► REFILLING ──┴─► REFILL_WAITS      a job fetches it; a node pulls the image
 
-A refill that fails, or is not needed any more, leads back to UNKNOWN: nobody waits for it, so the failure is a note of
-the status, and the next slow pass tries again.
+A refill that fails, or is not needed any more, leads back to UNKNOWN: no client waits for it, so the failure is a note
+of the status, and the next slow pass tries again.
 """
 
 from collections import OrderedDict
@@ -19,7 +19,7 @@ from enum import Enum, auto
 
 from rukpak_py.controllers.result.progress import Fact
 
-REFILLS_AT_ONCE = 2  # of content that is lost and that nobody waits for
+REFILLS_AT_ONCE = 2  # of lost content that no client waits for
 REMEMBERED_UIDS = 4096
 
 
@@ -54,7 +54,7 @@ class BundleStates:
         return len(self._states)
 
     def of(self, uid: str) -> BundleState:
-        """Of a Bundle that is gone a new one, which is not kept."""
+        """State of the Bundle; for one that is gone a new state, which is not kept."""
         if uid in self._ended:
             return BundleState()
         return self._states.setdefault(uid, BundleState())
@@ -71,7 +71,7 @@ class BundleStates:
 
 
 class Refills:
-    """Whose turn it is to be looked at and fetched again: no server is stormed when a store is lost."""
+    """Turns of Bundles to be looked at and fetched again: a lost store does not flood the servers with requests."""
 
     def __init__(self, wake: Callable[[str], None]) -> None:
         self._wake = wake

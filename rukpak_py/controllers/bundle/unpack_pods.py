@@ -1,6 +1,6 @@
 """The sources' `Pods`, in terms of the API client: a watch by label, and requests.
 
-The watch runs while there are unpack pods or somebody needs one, and for a moment after that; without pods it costs
+The watch runs while there are unpack pods or a job needs one, and for a moment after that; without pods it costs
 nothing. It runs at the beginning, too: an operator before this one may have left some. Every change of a pod is told
 with the name of its Bundle.
 """
@@ -23,8 +23,8 @@ from rukpak_py.sources.ports import PodClaim
 
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
 SYNC_SECONDS = 10.0
-IDLE_SECONDS = 60.0  # without a pod, and without anybody who needs one
-_REMEMBERED = 1000  # pods that somebody deleted
+IDLE_SECONDS = 60.0  # without a pod, and without a job that needs one
+_REMEMBERED = 1000  # pods that other clients deleted
 
 
 class UnpackPodWatch:
@@ -54,7 +54,7 @@ class UnpackPodWatch:
 
     @property
     def informer(self) -> Informer | None:
-        """None while nobody needs it."""
+        """None while no job needs it."""
         return self._informer
 
     def start(self) -> Informer:
@@ -123,7 +123,7 @@ class UnpackPodWatch:
         try:
             nodes = await self._client.list_page(NODES, limit=1)
         except ApiError:
-            return ""  # whoever may not look may have some all the same
+            return ""  # nodes may exist even where the operator may not list them
         return "" if nodes.items else "the cluster has no node"
 
     def _new_informer(self) -> Informer:

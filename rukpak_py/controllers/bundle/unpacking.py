@@ -2,8 +2,8 @@
 
 What keeps it from being unpacked is a fact; what follows from that says the table of causes.
 
-What is uploaded while a job runs makes its result outdated. Whoever takes a result and writes it down, and whoever
-stores an upload, does so in the Bundle's turn: an upload is part of what is written down, or it comes after it.
+An upload that arrives while a job runs makes the job's result outdated. Results are taken and recorded, and uploads
+are stored, in the Bundle's turn: an upload is part of what is recorded, or it comes after it.
 
 A Bundle that was deleted and made again while its content is installed is new, and has neither record nor status. Its
 deployment knows what is installed: it is fetched as it was resolved then, and nothing else is accepted.
@@ -103,7 +103,7 @@ class UnpackJobs:
         self._budget = budget or ContentBudget()
 
     def start(self, bundle: Bundle) -> None:
-        """What was unpacked once never moves: it is fetched from where it was found then."""
+        """Start the job of the Bundle. Unpacked content never moves: it is fetched from where it was found then."""
         state = self._states.of(bundle.metadata.uid)
         record = self._records.of(bundle.metadata.uid)
         recorded = record.source if record is not None else None
@@ -114,11 +114,11 @@ class UnpackJobs:
         self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
 
     def pinned_digest(self, bundle: Bundle) -> str:
-        """Of the only content that it may have: what was unpacked for it, or is installed by its name. Empty: any."""
+        """Digest of the only content it may have: unpacked for it, or installed under its name. Empty: any."""
         return self.unpacked_digest(bundle) or self._states.of(bundle.metadata.uid).installed
 
     def unpacked_digest(self, bundle: Bundle) -> str:
-        """Of the content that was unpacked for it once; empty: none was. The status counts where there is no record."""
+        """Digest of the content that was unpacked for it; empty: none. Without a record the status counts."""
         record = self._records.of(bundle.metadata.uid)
         return record.digest if record is not None else bundle.status.digest
 
@@ -257,7 +257,7 @@ def _waiting(waiting: Waiting, source: Source) -> ImageAwaited:
 
 
 def _label(result: Result) -> str | None:
-    """Of the metric; None: the fetch has not come to its end."""
+    """Label of the metric; None: the fetch has not ended."""
     match result:
         case Unpacked():
             return "unpacked"

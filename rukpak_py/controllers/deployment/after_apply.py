@@ -76,7 +76,7 @@ class AfterApply:
     # Health
 
     async def _pod_causes(self, attempt: Attempt, unhealthy: Sequence[ObservedObject]) -> Mapping[ObjectKey, str]:
-        """Of workloads that failed, or have been unhealthy for so long that it is told as that."""
+        """Causes for workloads that failed, or have been unhealthy for so long that this counts as a failure."""
         waits, later = attempt.state.waits, TABLE[Cause.UNHEALTHY].later
         if not unhealthy or later is None:
             waits.over("causes")
@@ -190,7 +190,7 @@ class AfterApply:
         return Progress(facts=tuple(facts), change=change, reached=reached)
 
     async def _contested(self, applied: AppliedContent) -> Fact:
-        """Who else writes is asked once for a conflict, not each time somebody writes."""
+        """Report contested fields. The other writers are read once for a conflict, not at each of their writes."""
         drift, planned = applied.attempt.state.drift, applied.planned
         if not drift.is_reported(applied.resting) and planned is not None:
             named = sorted(applied.resting)[:NAMED_CONFLICTS]
@@ -200,7 +200,7 @@ class AfterApply:
 
     @staticmethod
     def _held_back(attempt: Attempt, unhealthy: Sequence[ObservedObject], planned: Planned | None) -> Iterator[Fact]:
-        """What left the content, since health was first waited for."""
+        """Objects that left the content, held back since the wait for health began."""
         if not unhealthy:
             attempt.state.waits.over("health")
             return
@@ -215,7 +215,7 @@ class AfterApply:
             yield Fact(cause=Cause.COPIED, detail=details.Copied(), objects=tuple(sorted(copies)))
 
     def _shared(self, objects: Sequence[SharedObject]) -> Iterator[Fact]:
-        """What other deployments have for this one, as it is now, or have let go of."""
+        """Facts about shared objects: those that other deployments own now, and those without an owner."""
         if unowned := tuple(one.key for one in objects if one.is_let_go):
             wakes = frozenset(unowned)  # when a deployment takes one
             yield Fact(cause=Cause.SHARED_UNOWNED, detail=details.SharedUnowned(), objects=unowned, wakes=wakes)
@@ -255,7 +255,7 @@ def may_prune(spec: Prune, *, is_whole: bool, is_healthy: bool) -> bool:
 
 
 def prune_step(spec: Prune, leaving: int) -> PruneStep:
-    """What becomes of objects, this many, that left the content."""
+    """Decide about objects that left the content, `leaving` in number."""
     if not spec.enabled:
         return PruneStep.LEAVE
     if spec.max_objects is not None and leaving > spec.max_objects:
@@ -264,7 +264,7 @@ def prune_step(spec: Prune, leaving: int) -> PruneStep:
 
 
 def _unfinished(applied: AppliedContent) -> Progress:
-    """What is on its way decides what is told."""
+    """Report an unfinished step and look again: the objects in progress decide what is reported."""
     return Progress(facts=(*applied.facts, look_again(WAIT_QUIET_SECONDS)), reached=Reached.PARTLY)
 
 
@@ -273,7 +273,7 @@ def _is_open(fact: Fact) -> bool:
 
 
 def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
-    """What became of objects that left the content; of those that stay a fact for each way in which that was said."""
+    """Report pruned, released and remaining objects that left the content; one fact for each reason of a release."""
     if change_set.pruned:
         yield Fact(cause=Cause.PRUNED, detail=details.Pruned(), objects=tuple(change_set.pruned))
     released: dict[str, list[ObjectKey]] = {}

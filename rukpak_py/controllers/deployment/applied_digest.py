@@ -114,7 +114,7 @@ def recall_from_content(
 
 
 def recall_untouched(active: Attempt, desired: Iterable[Desired], owned: Mapping[ObjectKey, ObservedObject]) -> None:
-    """What drifted is no half upgrade while every object was last applied as the active content has it."""
+    """Drift is no half upgrade while every object was last applied as the active content has it."""
     installed = active.installed
     if installed is None or installed.digest != active.bundle.status.digest:
         return

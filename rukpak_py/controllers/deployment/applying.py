@@ -1,7 +1,7 @@
 """Carries a plan out: what has to stand in the status first, the writes, and what came of them.
 
-A difference to what was applied is drift when the same content with the same options was applied before. What somebody
-changes again as often as it is reverted is left alone for a minute at a time.
+A difference to what was applied is drift when the same content with the same options was applied before. An object
+that another client changes as often as it is reverted is left alone for a minute at a time.
 """
 
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -105,12 +105,12 @@ class Applier:
     async def apply_before_hooks(
         self, attempt: Attempt, rendered: Rendered, planned: Planned
     ) -> AppliedContent | Progress:
-        """What hooks may need: the definitions that come first, and the namespace that is ours."""
+        """Apply what hooks may need: the definitions that come first, and the namespace that is ours."""
         first = [key for key in rendered.keys if _comes_before_hooks(key, attempt, rendered)]
         return await self.apply(attempt, rendered, replace(planned, plan=planned.plan.only(first)))
 
     async def _prepare(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> list[Failure]:
-        """What has to be there before the first object: the namespace that the content chose, and certificates."""
+        """Create what the first object needs: the namespace that the content chose, and certificates."""
         name = rendered.facts.namespace
         try:
             if name and not self._has_namespace(name):
@@ -140,7 +140,7 @@ class Applier:
 
     @staticmethod
     def _unfinished(attempt: Attempt, planned: Planned, change_set: ChangeSet) -> tuple[Fact, ...]:
-        """What could not be applied, or has to be waited for."""
+        """Facts about objects that could not be applied, or are waited for."""
         if change_set.failures:
             attempt.state.applied.absent.clear()  # what was free may be why
             attempt.state.tried.forget()
@@ -187,7 +187,7 @@ def _comes_before_hooks(key: ObjectKey, attempt: Attempt, rendered: Rendered) ->
 
 
 async def _make_namespace(target: Target, name: str) -> None:
-    """Others may use it, too, so it is nobody's and is never pruned."""
+    """Create the namespace without an owner: other clients may use it, too, so it is never pruned."""
     manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
     with suppress(AlreadyExistsError):
         await target.client.create(NAMESPACES, "", canonical_json(manifest))

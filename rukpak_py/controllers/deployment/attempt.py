@@ -51,12 +51,12 @@ class Attempt:
 
     @cached_property
     def installed(self) -> Installed | None:
-        """What the status says is installed, which may be other content than that of this attempt."""
+        """Installation in the status, which may have other content than this attempt."""
         return installed_of(self.deployment.status)
 
     @property
     def completed(self) -> tuple[CompletedObject, ...]:
-        """What has ended, as it was found last: an object may go before the status could be written."""
+        """Objects that have ended, as found last: an object may go before the status could be written."""
         return self.deployment.status.completed if self.state.completed is None else self.state.completed
 
     @property
@@ -71,7 +71,7 @@ class Attempt:
 
     @property
     def chosen_namespace(self) -> str:
-        """By the content, once it was rendered; after a restart the status says it. Empty: it does not choose."""
+        """Namespace that the rendered content chose; after a restart that of the status. Empty: it does not choose."""
         if self.facts is not None:
             return self.facts.namespace
         return "" if self.install_namespace else self.deployment.status.install_namespace
@@ -92,7 +92,7 @@ class Attempt:
 
     @property
     def content(self) -> ContentKey:
-        """What identifies the objects that are wanted."""
+        """Key of the objects that are wanted."""
         bundle, deployment = self.classes
         return ContentKey(
             deployment=self.deployment.metadata.uid,
@@ -111,8 +111,8 @@ class Attempt:
 
     @property
     def applies_all(self) -> bool:
-        """What looks as it was applied is applied once more: a webhook may have changed it in a request of another
-        client, which leaves no trace in `managedFields`.
+        """Apply objects without a difference, too: a webhook may have changed one in a request of another client, which
+        leaves no trace in `managedFields`.
         """
         return self.is_settled and bool(self.state.applied.again)
 
@@ -199,7 +199,7 @@ def is_rendering_of(entry: Installation, attempt: Attempt) -> bool:
 
 
 def installed_entry(attempt: Attempt) -> Installation | None:
-    """Of what is installed. None: the attempt is about something else, as any other template is."""
+    """Entry of the installed content. None: the attempt is about other content."""
     entry = attempt.installed.entry if attempt.installed is not None else None
     if entry is None or entry.bundle != attempt.bundle.metadata.name or not is_rendering_of(entry, attempt):
         return None

@@ -21,7 +21,7 @@ from rukpak_py.controllers.result.progress import Fact, Progress
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
 
-LOOK_AGAIN_SECONDS = 1.0  # at what somebody changed meanwhile, or is not there yet
+LOOK_AGAIN_SECONDS = 1.0  # at an object that another client changed meanwhile, or that does not exist yet
 NAMED_CONFLICTS = 5
 NOTHING = WantedCertificates()
 
@@ -41,16 +41,16 @@ class CertificateStage:
         self._target_of = target_of
 
     def must_render(self, attempt: Attempt) -> bool:
-        """What is asked for is not known, and something was."""
+        """Whether the certificates that the content wants are not known, and there are some already."""
         if attempt.facts is not None:
             return False
         uid = attempt.deployment.metadata.uid
         return bool(self._secrets.of(uid)) or any(live.ca_fields for live in self._inventory.owned_by(uid).values())
 
     async def release_dropped(self, attempt: Attempt) -> CertificateResult:
-        """Before the server is asked: what the new content drops must not be kept alive by our fields in it.
+        """Release our fields in what the new content drops, before the server is asked: they would keep it there.
 
-        Also after half an install, or on the way back from half an upgrade.
+        The same applies after half an install, and on the way back from half an upgrade.
         """
         if attempt.is_settled:
             return CertificateResult()
@@ -81,7 +81,7 @@ class CertificateStage:
         return await self._certificates.reconcile(self._target_of(attempt), wanted, owned, attempt.state.certificates)
 
     async def remove_unwanted(self, attempt: Attempt) -> CertificateResult:
-        """Former content is pruned: its Secrets go, too. Nothing goes while nobody knows what is wanted."""
+        """Delete the Secrets of pruned content. None is deleted while the wanted certificates are not known."""
         deployment = attempt.deployment
         is_pruned = deployment.spec.prune.enabled and attempt.facts is not None
         if not is_pruned or not self._secrets.of(deployment.metadata.uid):
@@ -96,7 +96,7 @@ def certificate_failures(found: Iterable[tuple[ObjectKey, RukPakError]]) -> list
 
 
 def certificate_progress(result: CertificateResult) -> Progress:
-    """What came of the certificates, beside what came of the objects."""
+    """Progress of the certificates, beside that of the objects."""
     pauses = [LOOK_AGAIN_SECONDS] if result.waiting else []
     pauses += [result.look_again_seconds] if result.look_again_seconds is not None else []
     looks = (look_again(min(pauses)),) if pauses else ()

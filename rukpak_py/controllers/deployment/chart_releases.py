@@ -24,7 +24,7 @@ from rukpak_py.kube.resources import SECRETS
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Capabilities:
-    """What the templates of a chart may ask for."""
+    """Capabilities of the cluster that the templates of a chart may ask for."""
 
     kube_version: str
     api_versions: tuple[str, ...]  # `apps/v1` and `apps/v1/Deployment`
@@ -51,7 +51,7 @@ class ClusterCapabilities:
         return Capabilities(kube_version=version.git_version, api_versions=tuple(sorted(names)))
 
     async def view(self) -> ClusterView:
-        """What templates see that ask the cluster."""
+        """View of the cluster for templates that ask it."""
         return ClusterView(
             version=await self._version(),
             served=tuple(
@@ -90,7 +90,7 @@ class ChartReleases:
         return Rendering(renderer=entry.renderer, is_upgrade=is_upgrade)
 
     async def release_of(self, attempt: Attempt, made: Rendering) -> Release:
-        """What templates see, as it is at this moment."""
+        """Release that templates see, as it is at this moment."""
         name, is_upgrade = attempt.deployment.metadata.name, bool(made.is_upgrade)
         if made.renderer == ChartRenderer.CLUSTER:
             return Release(name=name, is_upgrade=is_upgrade, cluster=await self.capabilities.view())
@@ -126,7 +126,7 @@ def _release_name(attempt: Attempt) -> str:
 
 
 def _counts_as_upgrade(attempt: Attempt) -> bool:
-    """Of entries that do not record it: whether something was installed before."""
+    """Whether something was installed before, for entries that do not record it."""
     history = attempt.installed.history if attempt.installed is not None else ()
     first = max((at for at, entry in enumerate(history) if is_rendering_of(entry, attempt)), default=-1)
     return len(history) == HISTORY or first < len(history) - 1

@@ -1,4 +1,4 @@
-"""What identifies the content of a deployment: the objects that it wants, and whether others are deleted.
+"""Identity of a deployment's content: the objects that it wants, and whether others are deleted.
 
 A key ends up in `status.appliedDigest` as canonical JSON, under the names of its fields. A field that has its default
 is left out, so a release that adds one with a default changes no digest of a deployment that does not use it.
@@ -36,7 +36,7 @@ class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ContentFacts:
-    """What content asks for beside its objects; known once it was rendered."""
+    """Facts of content beside its objects; known once it was rendered."""
 
     namespace: str = ""  # by its own choice; empty: it does not choose
     description: ContentDescription | None = None  # what it says about itself

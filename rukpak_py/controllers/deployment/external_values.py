@@ -79,14 +79,14 @@ class ExternalValues:
         return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
     def ended(self, _uid: str) -> None:
-        """What no other deployment refers to is not remembered."""
+        """Forget the objects that no other deployment refers to."""
         self._retain()
 
     def _retain(self) -> None:
         self._objects.retain(frozenset[tuple[str, str]]().union(*(state.values.objects for state in self._states)))
 
     async def _document(self, reference: ValuesReference) -> "ValuesDocument | str":
-        """What is there, or a sentence about what is not."""
+        """Read the document; where it is missing, return a sentence that says so."""
         name = f"{reference.kind} {self._namespace}/{reference.name}"
         data = await self._objects.read(reference.kind, reference.name)
         if data is None:

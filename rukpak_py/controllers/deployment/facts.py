@@ -60,7 +60,7 @@ def failed_request(error: ApiError) -> Progress:
 
 
 def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:
-    """Of single objects. What is missing is introduced as that where nothing else stands beside it."""
+    """Facts about failures of single objects. Missing objects are introduced as such where no other failure is."""
     causes = dict.fromkeys(FAILURE_CAUSES[one.kind] for one in failures)
     details = {**_DETAILS, Cause.RESOURCE_MISSING: _missing if len(causes) == 1 else of_objects}
     return tuple(
@@ -76,7 +76,7 @@ def of_objects(messages: tuple[str, ...]) -> Detail:
 def fact_of(
     cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail] = of_objects
 ) -> Fact:
-    """Of one cause. `detail` makes it of the statements about the objects."""
+    """Fact of one cause. `detail` makes the detail from the statements about the objects."""
     messages, longest = tuple(one.message for one in failures), max(one.retry_after for one in failures)
     return Fact(
         cause=cause,
@@ -88,7 +88,7 @@ def fact_of(
 
 
 def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
-    """What several gates refuse single objects for stands together."""
+    """Facts about refusals; the objects that several gates refuse stand together."""
     failures: list[Failure] = []
     facts: list[Fact] = []
     for refusal in refusals:

@@ -74,7 +74,7 @@ class SecondRendering:
         self._want_content = request_content
 
     async def of(self, wanted: Attempt, installed: Attempt | None) -> RenderedAgain | Progress:
-        """What is wanted, and what is installed where that can be rendered. A job; its result is taken once."""
+        """Render the wanted content, and the installed one where possible. A job; its result is taken once."""
         before = installed.content.job[1] if installed is not None else ""
         key = (wanted.deployment.metadata.uid, _SLOT, wanted.content.job[1], before)
         finished = self._jobs.take(key)

@@ -72,7 +72,7 @@ class HalfUpgrade:
         return Progress(facts=await self._applier.correct(wanted, planned))
 
     def _drifted(self, wanted: Attempt) -> frozenset[ObjectKey]:
-        """What this process has applied, of either content, and another client has changed or deleted since."""
+        """Objects of either content that this process applied and another client has changed or deleted since."""
         state, owned = wanted.state, self._planner.owned(wanted)
         found = {key for key in differences(state.applied, owned) if key in state.applied.fields}
         found -= {key for key in found if key in owned and owned[key].is_deleted}

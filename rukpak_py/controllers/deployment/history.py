@@ -1,4 +1,4 @@
-"""What the status says is installed: the history with its options, the version, the kinds, the hash of all objects.
+"""Record of what is installed in the status: the history with options, version, kinds, and the hash of all objects.
 
 An entry is of one content with one set of options. What is recorded of it changes where it is told in another form:
 options as a former release recorded them, digests under another key, a template that did not fit. None of that is
@@ -49,8 +49,8 @@ def installed_change(
     done: Collection[ObjectKey] | None = None,
     all_is_seen: bool = True,
 ) -> StatusChange:
-    """What of the status changes with what is installed. `kept`: what left the content and stays. `done`:
-    what of it has run and is gone; None: as before.
+    """Change of the status by what is installed. `kept`: objects that left the content and stay. `done`: objects of
+    the content that have run and are gone; None: as before.
 
     While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
     """
@@ -137,7 +137,7 @@ def _as_known_now(entry: Installation, attempt: Attempt, outcome: InstallOutcome
 
 
 def _better(former: str, latest: InstallOutcome) -> str:
-    """What was healthy once stays so."""
+    """Outcome that counts: an installation that was healthy once stays so."""
     return former if former in {"", InstallOutcome.HEALTHY} else latest
 
 
@@ -151,7 +151,7 @@ def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
 
 
 def _rendering_digest(attempt: Attempt, latest: Installation | None) -> str:
-    """What was rendered by an earlier process is installed as that one recorded it."""
+    """Digest of the rendering; that of an earlier process is the recorded one."""
     if attempt.facts is not None:
         return attempt.facts.rendering
     return latest.rendering_digest if latest is not None and is_rendering_of(latest, attempt) else ""

@@ -105,7 +105,7 @@ def keys_in_use(
     system_namespace: str,
     values: Sequence[RecordedValues] = (),
 ) -> set[str]:
-    """Of the history, of hooks that have run, and of each Bundle with the options of the spec and these values."""
+    """Keys of the history, of hooks that have run, and of each Bundle with the options of the spec and these values."""
     uid, options = deployment.metadata.uid, options_of(deployment.spec)
     wanted = {
         (bundle.status.digest, options.install_namespace, config_digest(options.config), *_parts(values))
@@ -129,7 +129,7 @@ def keys_in_use(
 
 
 def _parts(values: Iterable[RecordedValues]) -> list[str]:
-    """Of a key; none for none, so that renderings without them keep the name that they have."""
+    """Parts of a key; none for no values, so that renderings without values keep the name that they have."""
     return [part for one in values for part in (one.kind, one.name, one.key, one.digest)]
 
 

@@ -95,7 +95,7 @@ class Kinds:
 
     @property
     def served(self) -> Served:
-        """By the last answer of the server; another snapshot when anything of it has changed."""
+        """Kinds in the last answer of the server; another snapshot when anything of it has changed."""
         return self._cluster.discovery.served
 
     async def record(

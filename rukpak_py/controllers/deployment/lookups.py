@@ -1,4 +1,4 @@
-"""What the templates of a chart look up in the cluster while it is rendered, and which Secrets they may.
+"""Lookups that the templates of a chart make in the cluster while it is rendered, and the Secrets they may see.
 
 Helm makes nothing of a 404, and charts make a new password of nothing. So 404 is answered only where the API server
 says that the object does not exist. A question that cannot be answered, because a right is missing, the server is away
@@ -62,7 +62,7 @@ class LookupPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class LookingUp:
-    """Who looks Secrets up: a release, of the deployment with this uid."""
+    """The release that looks Secrets up, of the deployment with this uid."""
 
     release: str
     namespace: str
@@ -101,7 +101,7 @@ class LookingUp:
         return namespace == self.policy.system_namespace
 
     def _is_of_deployment(self, metadata: Metadata) -> bool:
-        """What it has, or has left when it left the content."""
+        """Whether the deployment owns the object, or released it when it left the content."""
         key = SECRETS.key(metadata.namespace, metadata.name)
         seen = observed_object(key, SECRETS.gvk, metadata)
         is_owned = seen.owner_uid == self.uid and seen.is_proven_of(self.uid)
@@ -126,7 +126,7 @@ class _Secret(msgspec.Struct, gc=False, kw_only=True):
 
 
 class _Place(NamedTuple):
-    """What is looked up: one object, or all where `name` is empty."""
+    """Target of a lookup: one object, or all where `name` is empty."""
 
     resource: Resource
     namespace: str
@@ -144,7 +144,7 @@ class _Place(NamedTuple):
 
 
 class Lookups:
-    """Of one rendering."""
+    """Lookups of one rendering."""
 
     def __init__(self, client: Client, served: Served, who: LookingUp, *, limits: Limits) -> None:
         """`client`: with the identity of the deployment."""
@@ -168,7 +168,7 @@ class Lookups:
         return LookedUp(status, status_body(status, "", "it cannot be looked up now"))
 
     async def during(self, rendering: Awaitable[T]) -> T:
-        """What the rendering gives, unless a question of it could not be answered."""
+        """Return the result of the rendering, unless a question of it could not be answered."""
         try:
             made = await rendering
         except ContentError as error:

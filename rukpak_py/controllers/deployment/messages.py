@@ -1,4 +1,4 @@
-"""What a deployment says in more than one place: the same words in conditions, Events and the log."""
+"""Messages that a deployment uses in more than one place: the same words in conditions, Events and the log."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
@@ -52,7 +52,7 @@ _KEPT_NOTES: Mapping[str, str] = {KeptReason.HAD_INSTANCES: " (its instances are
 
 
 class KeptObject(Protocol):
-    """An object that left the content and that nobody may delete without being told to."""
+    """An object that left the content and that is deleted only on request."""
 
     @property
     def group(self) -> str: ...
@@ -257,7 +257,7 @@ def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
 
 
 def hook_failed_and_lost(event: str, key: ObjectKey, why: str) -> str:
-    """Of a rendering that cannot be had any more."""
+    """Message about a failed hook of a rendering that is lost."""
     return (
         f"the {event} hook {key} failed{f': {why}' if why else ''}, and the rendering that it is of is lost: rendering "
         "the chart again gives different objects. Look at the logs of its pods; to begin the installation again, with "

@@ -30,7 +30,7 @@ class OwnershipForm:
         self._kinds = kinds
 
     async def convert(self, deployment: BundleDeployment, state: DeploymentState) -> None:
-        """What cannot be seen yet, or has changed since it was seen, is left to the next look.
+        """Convert the objects. One that cannot be seen yet, or has changed since it was seen, is left to the next look.
 
         An object whose change is denied keeps its owner reference until the next start; nothing else waits for it.
         """

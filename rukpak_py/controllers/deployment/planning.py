@@ -53,7 +53,7 @@ class Planner:
         self._kinds = kinds
 
     def owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
-        """What the watches show of the deployment, without copies that clients made."""
+        """Objects of the deployment that the watches show, without copies that clients made."""
         return self._inventory.ours(attempt.deployment.metadata.uid, attempt.state.applied.fields)
 
     def shows_shared(self, attempt: Attempt) -> bool:
@@ -67,7 +67,7 @@ class Planner:
         return all(one.is_owned(self._inventory.get(one.key)) for one in known)
 
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
-        """By whose identity and in which versions the objects of a deployment are written."""
+        """Identity and versions with which the objects of a deployment are written."""
         return Target(
             owner=attempt.owner,
             last_applied=attempt.state.applied,
@@ -115,7 +115,7 @@ class Planner:
         return Planned(target=target, plan=plan, hidden=hidden, held=held, done=frozenset(gone), later=later)
 
     async def plan_of(self, attempt: Attempt, target: Target, desired: Sequence[Desired]) -> Planned:
-        """What is done with these objects, and nothing else."""
+        """Plan for these objects and no others."""
         plan = make_plan(
             desired,
             live=await read_live(target, self._inventory, [one.key for one in desired]),
@@ -148,7 +148,7 @@ class Planner:
     def _judged(
         self, attempt: Attempt, hidden: HiddenKinds, apart: set[ObjectKey]
     ) -> Mapping[ObjectKey, ObservedObject]:
-        """What the deployment owns, without what is set apart: it is still wanted, or cannot be seen."""
+        """Objects that the deployment owns, without those set apart: they are still wanted, or cannot be seen."""
         owned = self.owned(attempt)
         return {key: live for key, live in owned.items() if key not in hidden and key not in apart}
 
@@ -165,7 +165,7 @@ def done_and_gone(completed: Completed, owned: Collection[ObjectKey]) -> set[Obj
 
 
 def done(completed: Completed, desired: Iterable[Desired], owned: Collection[ObjectKey]) -> set[ObjectKey]:
-    """What of this content has run and is gone."""
+    """Objects of this content that have run and are gone."""
     gone = {key_of(entry): entry.applied for entry in completed if key_of(entry) not in owned}
     return {one.key for one in desired if gone.get(one.key) in {one.payload.digest, one.payload_when_taken.digest}}
 

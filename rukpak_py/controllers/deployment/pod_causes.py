@@ -32,7 +32,7 @@ class _Answer:
 
 @dataclass(slots=True)
 class PodCauses:
-    """Of one deployment."""
+    """Causes for the workloads of one deployment."""
 
     _answers: dict[ObjectKey, _Answer] = field(default_factory=dict)
 
@@ -46,7 +46,7 @@ class PodCauses:
     async def ask(
         self, client: Client, unhealthy: Iterable[ObservedObject], *, is_lasting: bool, now: float
     ) -> Mapping[ObjectKey, str]:
-        """What is known, after asking. `is_lasting`: it is time to ask about what is in progress, too."""
+        """Ask, and return the known causes. `is_lasting`: it is time to ask about workloads in progress, too."""
         asked = {live.key: live for live in unhealthy if _may_be_asked(live, is_lasting=is_lasting)}
         self._answers = {key: answer for key, answer in self._answers.items() if key in asked}
         due = [live for live in asked.values() if not self._holds(live, now)]

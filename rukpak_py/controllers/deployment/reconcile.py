@@ -154,7 +154,7 @@ class DeploymentReconciler:
         return schedule
 
     async def _kept_beside(self, deployment: BundleDeployment, active: Attempt | None) -> Progress:
-        """What is installed, while nothing of its successor was written."""
+        """Reconcile the installed content while nothing of its successor was written."""
         if active is not None:
             return await self._content.correct_drift(active)
         return await self._not_corrected(deployment)
@@ -208,7 +208,7 @@ class DeploymentReconciler:
 
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
-    """Of another class by now, and being deleted with our finalizer, which no other client takes away."""
+    """Whether a deployment of another class is being deleted with our finalizer, which no other client removes."""
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
 
 

@@ -99,7 +99,7 @@ class ContentReconciler:
         return await with_failed_request(self._hooks.with_superseded(attempt, progress), progress)
 
     def drop_renderings(self, deployment: BundleDeployment) -> None:
-        """Of what was wanted, while it is not known what is."""
+        """Drop the renderings of former templates while it is not known what is wanted."""
         self._rendering.drop_superseded(deployment.metadata.uid)
 
     async def _stages(self, attempt: Attempt, active: Attempt | None) -> Progress:
@@ -191,7 +191,7 @@ class ContentReconciler:
         return Progress(facts=after.facts) + await self._finished(applied, rendered, seen)
 
     async def _refusals_of_plan(self, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
-        """What the content drops is released between the gates: our fields in it would make the server refuse."""
+        """Ask the gates; between them release the fields that the content drops, which would make the server refuse."""
         refusals = await self._gates.refusals(GatePhase.PLAN, attempt, candidate)
         if refusals:
             return refusals
@@ -321,8 +321,8 @@ async def _kept_certificates(certificates: CertificateStage, attempt: Attempt, p
 
 
 def _with_certificates(progress: Progress, kept: CertificateResult) -> Progress:
-    """What the status records of objects is not all there is where a certificate could not be made: after a restart it
-    must not pass for that.
+    """Add the result of the certificates. Where one could not be made, the digest of the objects is cleared: after a
+    restart it must not pass for all of the content.
     """
     change = progress.change
     if kept.failures and change.installed:

@@ -83,7 +83,7 @@ class Rendered:
 
     @property
     def owned_keys(self) -> set[ObjectKey]:
-        """Of what is to be ours."""
+        """Keys of the objects that the deployment is to own."""
         return {one.key for one in self.desired if not one.create_only}
 
 
@@ -141,7 +141,7 @@ class Renderer:
         return rendered
 
     def is_lost(self, attempt: Attempt) -> bool:
-        """What was installed was rendered again, and differs; or cannot be rendered again."""
+        """Whether the installed content was rendered again and differs, or cannot be rendered again."""
         return attempt.state.failures.is_lost(_loss_of(attempt))
 
     def drop_superseded(self, uid: str, wanted: ContentKey | None = None) -> None:
@@ -149,7 +149,7 @@ class Renderer:
         self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
 
     def ended(self, uid: str) -> None:
-        """What is kept of it gives its room to others."""
+        """Free the room of the deployment's renderings for others."""
         for key in [key for key in self._kept if key.deployment == uid]:
             self._size -= self._kept.pop(key).size
 
@@ -174,7 +174,7 @@ class Renderer:
             return NotRendered.CONTENT_MISSING
         if not attempt.is_nondeterministic and self._content.renders_in_place(attempt.classes, tree):
             return MadeContent(await self._content.render(attempt.classes, tree, render_options(attempt)), None)
-        if not attempt.state.has_ended:  # nobody would take the result
+        if not attempt.state.has_ended:  # the result would not be taken
             self._start(attempt, tree)
         return NotRendered.RUNNING
 
@@ -242,12 +242,12 @@ class Renderer:
             self._size -= oldest.size
 
     def _served(self, attempt: Attempt) -> Served | None:
-        """What an error may be about beside the content."""
+        """Served kinds, which an error may be about beside the content."""
         return self._kinds.served if attempt.is_nondeterministic else None
 
 
 class MadeContent(NamedTuple):
-    """What came out, and of a chart what the cluster served when its rendering began."""
+    """Result of a rendering; for a chart, also what the cluster served when its rendering began."""
 
     result: RenderedContent | ContentError
     served: Served | None

@@ -1,4 +1,4 @@
-"""What a reconcile has come to, concluded: the status, the Events, what brings the key back, and when."""
+"""Conclusion of a reconcile: the status, the Events, what brings the key back, and when."""
 
 import dataclasses
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""What this process remembers of a deployment between two reconciles. Losing it costs calls, never correctness.
+"""Memory of this process about a deployment between two reconciles. Losing it costs calls, never correctness.
 
 Its small parts are in `memory`. `DeploymentStates` is their one owner: `end` drops all that is remembered of a
 deployment that is gone, and tells the listeners, which are indexes over many deployments and jobs that run for them.
@@ -51,7 +51,7 @@ class DeploymentState:
     written: frozenset[ObjectKey] = frozenset()  # of that
     unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
-    conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they were somebody else's
+    conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they had another owner
     drift: RepairBackoff = field(default_factory=RepairBackoff)
     pace: Pace = field(default_factory=Pace)
     waits: PendingWaits = field(default_factory=PendingWaits)
@@ -137,7 +137,7 @@ class DeploymentState:
             self.applied.forget(one.key)
 
     def trust(self, content: ContentKey, lives: Iterable[ObservedObject]) -> None:
-        """What the cluster shows is what was applied: the digest in the status proves it."""
+        """Take what the cluster shows for what was applied: the digest in the status proves it."""
         self.applied.trust(lives)
         self.content = self.untouched = content
 
@@ -186,7 +186,7 @@ class DeploymentStates:
 
 
 def differences(applied: LastApplied, owned: Mapping[ObjectKey, ObservedObject]) -> set[ObjectKey]:
-    """What is missing, what is extra, and what somebody changed a field of ours of."""
+    """Objects that are missing, that are extra, or in which another client changed a field of ours."""
     fields = applied.fields
     found = {key for key, live in owned.items() if fields.get(key) != live.fields or live.is_deleted}
     return found | (fields.keys() - owned.keys())

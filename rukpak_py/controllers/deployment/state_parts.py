@@ -65,14 +65,14 @@ class QuietFacts:
 
 
 class FailedAttempt:
-    """What the last attempt to install content has come to, if it failed: looks tell the same until the next one."""
+    """Result of the last attempt to install content, if it failed: looks report the same until the next attempt."""
 
     def __init__(self) -> None:
         self._content: ContentKey | None = None
         self._progress = NO_PROGRESS
 
     def keep(self, content: ContentKey, progress: Progress) -> None:
-        """What has happened is told once. Where a stage wants another look, that has to find something out."""
+        """Keep a failure without its Events, which are reported once. A stage that wants another look is not kept."""
         wants_look = any(fact.cause is Cause.LOOK_AGAIN for fact in progress.facts)
         is_open = progress.reached < Reached.APPLIED and not wants_look
         has_failed = is_open and any(fact.row.kind is Kind.FAILURE for fact in progress.facts)
@@ -89,8 +89,8 @@ class FailedAttempt:
 
 
 class TriedOut:
-    """What the server took of content in a dry-run. It is asked once for each object while looks go on with the rest,
-    and anew after a failure.
+    """Objects of content that the server accepted in a dry-run. It is asked once for each object while looks go on with
+    the rest, and anew after a failure.
     """
 
     def __init__(self) -> None:
@@ -114,13 +114,13 @@ class UnmadeBundle(NamedTuple):
 
 
 class CreatedByThisInstall:
-    """What a first install that was refused has created so far, by uid: only that is withdrawn."""
+    """Objects that a refused first install has created so far, by uid: only these are withdrawn."""
 
     def __init__(self) -> None:
         self._uids: dict[ObjectKey, str] = {}
 
     def record(self, keys: Iterable[ObjectKey], uids: Mapping[ObjectKey, str]) -> None:
-        """`uids`: of what was applied. What is created once is not ours: it has none there, and stays."""
+        """`uids`: those of applied objects. An object that is created once is not ours: it has none, and stays."""
         self._uids = {key: uids[key] for key in keys if key in uids and key.group_kind not in FILLED_BY_OTHERS}
 
     def among(self, owned: Mapping[ObjectKey, ObservedObject]) -> dict[ObjectKey, ObservedObject]:

@@ -1,9 +1,9 @@
 """The Bundle of a template: found by what it is, never by a label alone; created when it is missing.
 
 It has the deployment as its controller (by uid) and a spec that equals the template's. One that a deployment of the
-same name left behind, equal in all, becomes ours; somebody else's Bundle on the name is a named conflict. Bundles of
+same name left behind, equal in all, becomes ours; a Bundle of another owner on the name is a named conflict. Bundles of
 former templates that never became active go as soon as the new one exists, so failed edits cannot pile up. The Bundle
-of what is installed is made again when somebody deletes it, where the history records its template exactly.
+of what is installed is made again when a client deletes it, where the history records its template exactly.
 
 A refresh makes another Bundle of the same template: its time stands in the status before, and is part of the name.
 """
@@ -155,7 +155,9 @@ class Templates:
         return replace(bundle, metadata=object_meta(answer.metadata))
 
     async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
-        """What was installed stays until its successor is healthy, so that the way back is short."""
+        """Delete the Bundles that were never installed. An installed one stays until its successor is healthy, so that
+        the way back is short.
+        """
         installed = installed_of(deployment.status)
         bundles = {installed.bundle, *(entry.bundle for entry in installed.history)} if installed is not None else set()
         await self._drop(deployment, {wanted.metadata.name} | bundles)

@@ -83,7 +83,7 @@ class Uninstall:
         return (unfinished or await self._end(deployment)) + Progress(facts=content.facts)
 
     def _is_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:
-        """What its events prove; where none were seen, what the collector has done."""
+        """Whether events prove that dependents are orphaned; without events, the deeds of the collector prove it."""
         if state.deletion.is_orphaning or state.deletion.is_collected:
             return state.deletion.is_orphaning
         metadata = deployment.metadata

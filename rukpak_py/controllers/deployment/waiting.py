@@ -1,4 +1,4 @@
-"""Which deployments wait for what, so that a change wakes those whom it concerns and nobody else."""
+"""Index of what deployments wait for, so that a change wakes those that it concerns and no others."""
 
 from collections.abc import Callable, Collection
 
@@ -14,7 +14,7 @@ class WaitingDeployments:
         self._waits: dict[str, tuple[str, Wakes]] = {}  # by uid, with the name
 
     def note(self, uid: str, name: str, wakes: Wakes) -> None:
-        """What it waits for from now on."""
+        """Record what the deployment waits for from now on."""
         if any(map(_is_quota, wakes)):
             self._watch_quotas()
         if wakes:

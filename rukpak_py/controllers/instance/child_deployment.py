@@ -40,7 +40,7 @@ class ChildSituation(Enum):
     OURS = auto()  # our owner reference
     LEAVING = auto()  # of a former BundleInstance of the name: it was deleted, or is about to be collected
     LEFT_BEHIND = auto()  # of a former one, without an owner (`--cascade=orphan`, or a backup), with the spec of ours
-    LEFT_AND_CHANGED = auto()  # the same with another spec: somebody may rely on it
+    LEFT_AND_CHANGED = auto()  # the same with another spec: a user may rely on it
     OTHER = auto()
 
 
@@ -80,7 +80,7 @@ class ChildDeployment:
         on_reverted: Callable[[BundleInstance], None],
         clock: Callable[[], float] = monotonic,
     ) -> None:
-        """`on_reverted`: somebody had changed the spec of the BundleDeployment."""
+        """`on_reverted`: another client had changed the spec of the BundleDeployment."""
         self._client = client
         self._deployments = deployments
         self._existence = existence
@@ -96,7 +96,7 @@ class ChildDeployment:
     async def deployment_of(self, instance: BundleInstance) -> BundleDeployment | None:
         """As the instance wants it. None: it was created or changed now and its event follows, or the instance is gone.
 
-        ConflictError, UnavailableError: somebody has the name. StaleError: it was changed meanwhile.
+        ConflictError, UnavailableError: the name is taken. StaleError: it was changed meanwhile.
         """
         found = self._deployments.get(instance.metadata.name)
         if found is None:

@@ -2,7 +2,7 @@
 
 * Whatever is installed, corrected and pruned is the BundleDeployment's work; nothing of it is repeated here.
 * Deletion is the collector's: the BundleDeployment goes by its owner reference, and stays with `--cascade=orphan`.
-* A class that changes away is mirrored too: the BundleDeployment then says that nobody serves it.
+* A class that changes away is mirrored too: the BundleDeployment then says that no controller serves it.
 """
 
 import dataclasses
@@ -109,7 +109,7 @@ class InstanceReconciler:
 
 
 def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInstanceStatus | None:
-    """What the BundleDeployment says of the spec that both have. None: it has not said anything of it yet."""
+    """Status of the BundleDeployment about the spec that both have. None: it has none about this spec yet."""
     status, generation = deployment.status, instance.metadata.generation
     is_current = status.observed_generation == deployment.metadata.generation
     if not is_current or not status.conditions or deployment.spec != instance.spec:
@@ -137,6 +137,6 @@ def reverted_event(instance: BundleInstance) -> EventNote:
 
 
 def _handled(instance: BundleInstance, handled: str) -> str:
-    """What was asked of the instance: the BundleDeployment may have been asked directly."""
+    """Request of the instance that was handled: the BundleDeployment may have been asked directly."""
     asked = instance.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
     return handled if handled == asked else instance.status.last_handled_reconcile_at

@@ -1,4 +1,4 @@
-"""What is told of a Bundle, and by a deployment of the Bundle of its template."""
+"""Details of facts about a Bundle, as the Bundle and the deployment of its template report them."""
 
 from difflib import get_close_matches
 
@@ -11,7 +11,7 @@ CLASSES = tuple(LEGACY_CLASSES.values())
 
 
 class Unpacking(Detail, frozen=True, kw_only=True):
-    """Of a source of this type. Only Ready says so: that Unpacked is False needs no words."""
+    """Unpacking from a source of this type. Only Ready says so: that Unpacked is False needs no words."""
 
     source: str
 
@@ -48,7 +48,7 @@ class OtherContentFound(Detail, frozen=True, kw_only=True):
 
 
 class OtherThanInstalled(Detail, frozen=True, kw_only=True):
-    """Of a Bundle that was deleted and made again while its content is installed."""
+    """Other content for a Bundle that was deleted and made again while its content is installed."""
 
     found: str
     installed: str
@@ -78,7 +78,7 @@ class InstalledContentGone(Detail, frozen=True, kw_only=True):
 
 
 class ContentMissing(Detail, frozen=True, kw_only=True):
-    """Of a Bundle whose content is not asked for at the moment. `why`: its last fetch failed."""
+    """Lost content of a Bundle that is not asked for at the moment. `why`: its last fetch failed."""
 
     why: str
 

@@ -89,7 +89,7 @@ def _failure(  # noqa: PLR0917 - a row of the table, in the order of its columns
 
 
 def _found(aspect: ConditionType | None, reason: Reason) -> Row:
-    """By a look at the Bundle itself: nothing was tried, and what follows when it is put right is an attempt."""
+    """A failure that a look at the Bundle finds: nothing was tried, so the first look after a fix is an attempt."""
     return Row(kind=Kind.FAILURE, then=Then.NEVER, aspect=aspect, reason=reason if aspect else None, ready=reason)
 
 

@@ -1,6 +1,6 @@
-"""What a stage can find, in the order of rank: of what is told at one time, the first has Ready.
+"""Causes of facts, in the order of rank: of those reported at one time, the first has Ready.
 
-Failures therefore come before waits. What follows from each cause says `table`.
+Failures therefore come before waits. `table` says what follows from each cause.
 """
 
 from enum import StrEnum

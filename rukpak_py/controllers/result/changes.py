@@ -1,4 +1,4 @@
-"""What stages change of a status beside its conditions, in the API's own types."""
+"""Changes that stages make to a status beside its conditions, in the API's own types."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -57,7 +57,7 @@ def is_other_installation(before: AnyStatus, after: AnyStatus) -> bool:
 
 
 def has_same_content(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
-    """Brought by another Bundle, with the same options."""
+    """Compare digest and options of the installations of two Bundles."""
     former, latest = installed_of(before), installed_of(after)
     old, new = (one.entry if one is not None else None for one in (former, latest))
     if old is None or new is None or old.bundle == new.bundle:
@@ -66,7 +66,7 @@ def has_same_content(before: BundleDeploymentStatus, after: BundleDeploymentStat
 
 
 def shortened(status: Status) -> Status:
-    """What holds of this generation and what is installed, where the API server takes no more than that."""
+    """Shorten the status to what holds of this generation and what is installed, for a server that takes no more."""
     short = tuple(replace(one, message=brief(one.message)) for one in status.conditions)
     status = replace(status, conditions=short, notes=status.notes[:_NOTES_OF_A_SHORT_STATUS])
     if not isinstance(status, BundleDeploymentStatus):
@@ -104,7 +104,7 @@ def _of_installed(content: RecordedInstallation) -> dict[str, Any]:
 
 
 def _masked(hooks: Iterable[HookRecord], hide: Hide) -> list[HookRecord]:
-    """Of the other fields only hooks hold text: why one failed. Names are what they are."""
+    """Mask the messages of hooks, the only text outside of conditions. Names are not masked."""
     return [replace(one, message=hide(one.message)) for one in hooks]
 
 
@@ -118,7 +118,7 @@ def _phase(conditions: Conditions) -> str:
 
 
 def _has_other_content(before: BundleDeploymentStatus, after: BundleDeploymentStatus) -> bool:
-    """Of another Bundle, or of one of this name that was made again. What the original installed has no digest."""
+    """Compare names and digests: a Bundle may be made again under its name. The original RukPak records no digest."""
     is_remade = "" not in {before.digest, after.digest} and before.digest != after.digest
     return after.active_bundle != before.active_bundle or is_remade
 

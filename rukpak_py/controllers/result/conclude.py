@@ -82,7 +82,7 @@ def _happened(facts: Sequence[JudgedFact], key: KeyFacts) -> list[JudgedFact]:
 def _judged(
     before: AnyStatus, after: AnyStatus, sides: dict[Side, Progress], clock: Clock, hide: Hide
 ) -> list[JudgedFact]:
-    """By rank. Health is judged anew when other content is installed."""
+    """Judge the facts, and sort them by rank. Health is judged anew when other content is installed."""
     is_new = is_other_installation(before, after)
     known = {note.id: note for note in before.notes if not (is_new and note.id == HEALTH_ID)}
     found = [
@@ -178,7 +178,7 @@ def _next_attempt(timed: Sequence[JudgedFact], failures: int, key: KeyFacts, clo
 
 
 def _looks(facts: Sequence[JudgedFact], clock: Clock) -> list[float]:
-    """Of what is no failure: the loop times when to look again."""
+    """Loop times when to look again, for facts that are no failures."""
     waits = [one for one in facts if one.row.kind in {Kind.WAIT, Kind.SILENT, Kind.NOTE}]
     own = [one.fact.at for one in waits if one.fact.at is not None]
     rows = [one.row.then for one in waits if one.fact.at is None]

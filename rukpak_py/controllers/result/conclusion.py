@@ -1,4 +1,4 @@
-"""What `conclude` is given about the key beside the results of the stages, and what it answers."""
+"""Arguments of `conclude` about the key, beside the results of the stages, and its answer."""
 
 import asyncio
 import time

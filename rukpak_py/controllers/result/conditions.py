@@ -97,7 +97,7 @@ class Told:
         return [one for one in self.facts if one.row.aspect is aspect and one.row.is_line]
 
     def reason_of(self, one: JudgedFact) -> Reason:
-        """Of the condition that it is about; the reason of Ready where it is about none."""
+        """Reason of the condition that the fact is about; the reason of Ready where it is about none."""
         if one.row.reason is not None:
             return one.row.reason
         if one.row.aspect is None and one.row.ready is not None:
@@ -147,7 +147,7 @@ def decided_aspects(told: Told) -> dict[ConditionType, ConditionValue]:
 
 
 def notes_of(told: Told) -> Notes:
-    """Of what is told, and of what is still told by aspects that stay as they were. The worst ones where room ends."""
+    """Notes of the facts, and of those that unchanged aspects still report. The worst ones where room ends."""
     decided = decided_aspects(told).keys()
     notes = {one.note.id: one.note for one in told.facts}
     for note in told.before.notes:

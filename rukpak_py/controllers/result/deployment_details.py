@@ -1,4 +1,4 @@
-"""What is told of an installation: what keeps it from going on, what became of its objects, what lasts beside it."""
+"""Details of facts about an installation: obstacles, changes to its objects, and what lasts beside it."""
 
 from rukpak_py.apply.ownership import adopted
 from rukpak_py.controllers.deployment import messages
@@ -104,7 +104,7 @@ class KindsToCome(Detail, frozen=True, kw_only=True):
 
 
 class NewSchema(Detail, frozen=True, kw_only=True):
-    """Of kinds whose CRDs were changed: what the server says of their objects."""
+    """Answers of the server about objects of kinds whose CRDs were changed."""
 
     answers: tuple[str, ...]
 
@@ -128,7 +128,7 @@ class SlowAnswers(Detail, frozen=True, kw_only=True):
 
 
 class PendingObjects(Detail, frozen=True, kw_only=True):
-    """What is waited for, in words of the stage that waits."""
+    """Objects that are waited for, in words of the stage that waits."""
 
     waits: tuple[str, ...]
 
@@ -179,7 +179,10 @@ class Unhealthy(Detail, frozen=True, kw_only=True):
 
 
 class HalfUpgraded(Detail, frozen=True, kw_only=True):
-    """Of the `total` objects of `wanted`, so many are in the cluster as it has them. `examples`: some that it wrote."""
+    """An upgrade of which `done` of the `total` objects are in the cluster as `wanted` has them.
+
+    `examples`: some that it wrote.
+    """
 
     done: int
     total: int

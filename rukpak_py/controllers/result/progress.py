@@ -1,4 +1,4 @@
-"""What a stage of a reconcile found out and did, as one immutable value. Values combine by `+`.
+"""Result of a stage of a reconcile, what it found out and did, as one immutable value. Values combine by `+`.
 
 A stage does not know whether it serves an upgrade, drift or a deletion, and says nothing about conditions, Events or
 retries: `conclude` does, by the causes of the facts. What several stages find out about one object stands in one fact
@@ -39,7 +39,7 @@ class Detail(Struct, frozen=True, kw_only=True, tag=True):
 
 
 class NoDetail(Detail, frozen=True, kw_only=True):
-    """The text is empty: for facts that nobody reads."""
+    """An empty text, for facts that are not reported."""
 
     def text(self, _: Objects, /) -> str:
         return ""
@@ -101,7 +101,7 @@ class Reached(IntEnum):
 
 
 class UnpackedContent(Struct, frozen=True, kw_only=True):
-    """What a Bundle is unpacked as."""
+    """Content that a Bundle is unpacked as."""
 
     digest: str
     source: Source  # resolved
@@ -111,7 +111,7 @@ class UnpackedContent(Struct, frozen=True, kw_only=True):
 
 
 class RecordedInstallation(Struct, frozen=True, kw_only=True):
-    """What the status records of an installation."""
+    """Record of an installation in the status."""
 
     bundle: str
     digest: str

@@ -30,7 +30,7 @@ _ID_DIGITS = 12
 
 
 class Side(IntEnum):
-    """Whose it is: the content that the template asks for, where that is not installed, or what is installed."""
+    """Content that a fact is about: what the template asks for, where that is not installed, or what is installed."""
 
     WANTED = 0
     INSTALLED = 1
@@ -110,7 +110,7 @@ def _lasted(fact: Fact, former: Note | None, clock: Clock) -> float:
 
 
 def _counts_as(fact: Fact, lasted: float, was: Cause) -> Cause:
-    """What was told as worse than this is not told again as news: it counts as what this becomes when it lasts."""
+    """Cause that a fact counts as: the later one when it has lasted, or was reported as worse before."""
     if fact.row.later is None:
         return fact.cause
     seconds, cause = fact.row.later
@@ -135,7 +135,7 @@ def _cause_of(note: Note | None) -> Cause | None:
 
 
 def _told_without_note(fact: Fact, identity: str, before: AnyStatus) -> Note | None:
-    """By a release whose statuses have no notes."""
+    """Note of a fact in a status without notes, which an older release wrote."""
     ready = find_condition(before.conditions, ConditionType.READY)
     about = find_condition(before.conditions, fact.row.aspect or ConditionType.READY)
     is_lasting = fact.row.kind in {Kind.FAILURE, Kind.WAIT}

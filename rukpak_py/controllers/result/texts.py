@@ -1,4 +1,4 @@
-"""What people read of facts: the texts of their details, joined, put in front of what they concern, and masked."""
+"""Texts of facts for users: the texts of their details, joined, put in front of what they concern, and masked."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ class Texts:
         return "Orphaning: " if one.cause in _ORPHANS else "Deleting: "
 
     def _upgrade(self, one: JudgedFact) -> str:
-        """What became of the content that is installed when its successor failed."""
+        """Say what became of the installed content when its successor failed."""
         is_about_it = one.row.aspect is ConditionType.INSTALLED and one.row.status is ConditionStatus.FALSE
         if not self.installed or not is_about_it or one.side is Side.INSTALLED or self.is_deleted:
             return ""

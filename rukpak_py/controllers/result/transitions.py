@@ -59,7 +59,7 @@ def _installation(before: AnyStatus, after: BundleDeploymentStatus) -> EventNote
 
 
 def _pin(status: BundleDeploymentStatus) -> str:
-    """Of the source of what is installed."""
+    """Pin of the source of the installed content."""
     installed = installed_of(status)
     template = installed.template if installed is not None else None
     return template.spec.source.pin if template is not None else ""
@@ -83,7 +83,7 @@ def _keeps_nothing_more(told: Told, after: AnyStatus) -> bool:
 
 
 def _ended(told: Told, after: AnyStatus) -> Iterator[EventNote]:
-    """Of what a Warning was emitted for, once everything is well again; and of a pause."""
+    """Events for the end of failures that had a Warning, once everything is well again, and for the end of a pause."""
     lasting = {note.id for note in after.notes}
     ended = [note for note in told.before.notes if note.id not in lasting]
     if any(row.kind is Kind.PAUSE for row in map(_row_of, ended) if row is not None):
