@@ -27,7 +27,6 @@ NOT_YET = (
     "tests/integration/images/",
     "tests/integration/operator/",
     "tests/integration/permissions/",
-    "tests/integration/scenarios/",
     "tests/integration/server/",
     "tests/integration/webhook_operator/",
     "tests/unit/apply/",

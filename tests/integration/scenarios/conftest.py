@@ -19,7 +19,7 @@ COLLECTED = (HERE / "test_removal.py", HERE / "test_instance_removal.py")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What waits for the cluster's collector comes last: it takes 30 seconds to see that our kinds exist."""
+    """Put the tests that wait for the cluster's collector last: it takes 30 seconds to see that our kinds exist."""
     items.sort(key=lambda item: item.path in COLLECTED)
 
 

@@ -1,6 +1,6 @@
-"""What the scenarios act on: names of one's own, content in ConfigMaps, and patience with a deadline.
+"""The stage of a scenario: names of its own, content in ConfigMaps, and patience with a deadline.
 
-A test waits for what the API server shows, never for a time. What must *not* happen is looked for during a bounded
+A test waits for what the API server shows, never for a time. It looks for what must *not* happen during a bounded
 while, in which `Stage.barrier` proves that the operator was awake and had work behind it.
 """
 
@@ -62,7 +62,7 @@ class Stage:
     # Content
 
     async def files(self, files: dict[str, str], *, name: str = "content") -> str:
-        """An immutable ConfigMap in the system namespace; the answer is its name."""
+        """Create an immutable ConfigMap in the system namespace; return its name."""
         name = f"{self.name}-{name}"
         await self.create(CONFIG_MAPS, SYSTEM, {"metadata": {"name": name}, "immutable": True, "data": files})
         return name
@@ -90,7 +90,7 @@ class Stage:
         return name
 
     async def edit_template(self, name: str, source: Document) -> None:
-        """As an edit of the whole source: members of the former one go."""
+        """Replace the whole source: members of the former one go."""
         path = "/spec/template/spec/source"
         patch = [{"op": "replace", "path": path, "value": source}]
         body = json.dumps(patch).encode()
@@ -103,7 +103,7 @@ class Stage:
         return await self.get(BUNDLE_DEPLOYMENTS, "", name or self.name)
 
     async def bundles_of(self, name: str) -> list[Document]:
-        """Oldest first."""
+        """The Bundles of the deployment, oldest first."""
         selector = f"{OWNER_KIND_LABEL}=BundleDeployment,{OWNER_NAME_LABEL}={name}"
         found = await listed(self.client, BUNDLES, label_selector=selector)
         return sorted(found, key=lambda one: (one["metadata"]["creationTimestamp"], one["metadata"]["name"]))
@@ -198,13 +198,13 @@ class Stage:
         await eventually(is_gone, what=f"CustomResourceDefinition {name} is gone", seconds=COLLECTOR_SECONDS)
 
     async def barrier(self) -> None:
-        """Something that happened after everything before it, through all of the operator."""
+        """Install something through all of the operator, after everything before it."""
         number = sum(resource is BUNDLE_DEPLOYMENTS for resource, _, _ in self.made)
         content = await self.content(settings(self.namespace, f"barrier-{number}"), name=f"barrier-{number}")
         await self.installed(content, name=f"{self.name}-barrier-{number}")
 
     async def leave(self) -> None:
-        """Ask for the end of what the test made; the operator sees to it."""
+        """Delete the objects that the test made, without waiting for their end."""
         for resource, namespace, name in reversed(self.made):
             if resource in {BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, NAMESPACES, CRDS}:
                 try:

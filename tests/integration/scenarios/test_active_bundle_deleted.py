@@ -1,4 +1,4 @@
-"""Somebody deletes the Bundle of what runs while its successor is refused: what runs is kept all the same."""
+"""The active Bundle is deleted while its successor is refused: the installed content is kept all the same."""
 
 import json
 
@@ -34,7 +34,7 @@ async def until_deleted(stage: Stage, name: str) -> None:
     await eventually(may_go, what="nobody uses the ConfigMap")
 
 
-async def test_it_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
+async def test_deleted_active_bundle_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
     name, active = await refused_upgrade(stage)
     before = (await stage.get(BUNDLES, "", active))["metadata"]["uid"]
     await stage.client.delete(BUNDLES, "", active)
@@ -46,8 +46,8 @@ async def test_it_is_made_again_and_drift_is_corrected(stage: Stage) -> None:
     assert "drift is not corrected" not in condition(found, "Installed")["message"]
 
 
-async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
-    """Its content is lost with it: the ConfigMap went in the moment in which nobody used it."""
+async def test_active_bundle_that_cannot_be_made_again_is_told(stage: Stage) -> None:
+    """Its content is lost with it: the ConfigMap could be deleted while no Bundle used it."""
     name, active = await refused_upgrade(stage)
     await stage.edit(name, suspend=True)
     await stage.until_deployment(name, says("Ready", "False", "Suspended"))
@@ -66,7 +66,7 @@ async def test_what_cannot_be_made_again_is_told(stage: Stage) -> None:
 
 
 async def test_other_content_of_its_source_is_not_installed_before_a_refresh(stage: Stage) -> None:
-    """What is installed stays, and the way out is told; the refresh is an upgrade like any other."""
+    """The installed content stays, and the way out is told; the refresh is an upgrade like any other."""
     name = await stage.installed(await stage.content(settings(stage.namespace, key="v1")))
     status = (await stage.deployment(name))["status"]
     active, digest = status["activeBundle"], status["digest"]

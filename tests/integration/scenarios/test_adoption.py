@@ -1,4 +1,4 @@
-"""Objects that exist already: whose they are decides, and nothing is written while any of them is somebody else's."""
+"""Objects that exist already: their owner decides, and nothing is written while any of them has another one."""
 
 import asyncio
 import json
@@ -19,7 +19,7 @@ async def has_event(stage: Stage, text: str) -> bool:
     return text in {f"{one['reason']} {one['note']}" for one in found}
 
 
-async def test_what_belongs_to_nobody_is_left_alone(stage: Stage) -> None:
+async def test_object_without_an_owner_is_left_alone(stage: Stage) -> None:
     """And nothing else of the content is written."""
     await apply_by_hand(stage, settings(stage.namespace, key="mine"))
     before = await stage.settings()
@@ -37,7 +37,7 @@ async def test_what_belongs_to_nobody_is_left_alone(stage: Stage) -> None:
     assert not await stage.has_settings("another")
 
 
-async def test_it_continues_when_the_name_becomes_free(stage: Stage) -> None:
+async def test_refused_install_continues_when_the_name_becomes_free(stage: Stage) -> None:
     await apply_by_hand(stage, settings(stage.namespace, key="mine"))
     await stage.deploy(await stage.content(settings(stage.namespace)))
     await stage.until_deployment(stage.name, says("Ready", "False", "Conflict"))
@@ -46,8 +46,8 @@ async def test_it_continues_when_the_name_becomes_free(stage: Stage) -> None:
     assert (await stage.settings())["data"] == {"key": "value"}
 
 
-async def test_what_belongs_to_nobody_can_be_taken_over(stage: Stage) -> None:
-    """The fields of the content, that is: what others set and the content does not have stays theirs."""
+async def test_object_without_an_owner_can_be_taken_over(stage: Stage) -> None:
+    """Its fields of the content, that is: other fields stay with the clients that set them."""
     await apply_by_hand(stage, settings(stage.namespace, key="mine", theirs="yes"))
     other = {"apiVersion": "v1", "kind": "ConfigMap", "data": {"third": "party"}}
     await stage.client.apply(
@@ -72,7 +72,7 @@ async def test_an_event_names_what_was_adopted(stage: Stage) -> None:
     await eventually(lambda: has_event(stage, told), what="the Event")
 
 
-async def test_what_a_helm_release_has_is_left_to_it_unless_forced(stage: Stage) -> None:
+async def test_object_of_a_helm_release_is_left_to_it_unless_forced(stage: Stage) -> None:
     theirs = settings(stage.namespace, key="helms", theirs="yes")
     theirs["metadata"]["labels"] = {"app.kubernetes.io/managed-by": "Helm"}
     release = {"meta.helm.sh/release-name": "shop", "meta.helm.sh/release-namespace": stage.namespace}
@@ -125,7 +125,7 @@ async def test_changing_the_mind_about_adoption_is_acted_on(stage: Stage) -> Non
     assert (await stage.settings())["data"] == {"key": "value"}
 
 
-async def test_what_another_controller_owns_is_refused_even_so(stage: Stage) -> None:
+async def test_object_of_another_controller_is_refused_with_adopt_too(stage: Stage) -> None:
     holder = settings(stage.namespace, "holder")
     await stage.create(CONFIG_MAPS, stage.namespace, holder)
     uid = (await stage.settings("holder"))["metadata"]["uid"]
@@ -141,7 +141,7 @@ async def test_what_another_controller_owns_is_refused_even_so(stage: Stage) -> 
 
 
 async def test_of_two_deployments_that_ship_the_same_object_the_second_is_refused(stage: Stage) -> None:
-    """By name, and nothing of it sticks."""
+    """The refusal names the first, and nothing of the second is written to the object."""
     first = await stage.installed(await stage.content(settings(stage.namespace, key="first"), name="first"))
     shared = await stage.settings()
     extra = settings(stage.namespace, "extra")

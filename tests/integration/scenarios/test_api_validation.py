@@ -1,4 +1,4 @@
-"""What the API server itself refuses. Nothing is ever stored."""
+"""Refusals of the API server itself. Nothing is ever stored."""
 
 import json
 import re

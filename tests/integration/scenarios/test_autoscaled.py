@@ -26,7 +26,7 @@ def autoscaler(stage: Stage) -> Document:
 
 
 async def replicas_after(stage: Stage, number: int) -> int:
-    """Once somebody has scaled it, and the operator had work behind that."""
+    """The replicas after another client has scaled it, and the operator had work behind that."""
     await stage.run_kubectl("scale", "--namespace", stage.namespace, "deployment/web", f"--replicas={number}")
     await stage.barrier()
     return int((await stage.get(DEPLOYMENTS, stage.namespace, "web"))["spec"]["replicas"])
@@ -74,7 +74,7 @@ async def test_an_override_that_ignores_what_says_whose_the_object_is_is_refused
 
 
 @pytest.mark.parametrize("ignore", [[], ["spec/replicas"], ["/a~2"], [""]])
-async def test_what_is_no_pointer_is_refused_by_the_api_server(stage: Stage, ignore: list[str]) -> None:
+async def test_ignored_field_that_is_no_pointer_is_refused_by_the_api_server(stage: Stage, ignore: list[str]) -> None:
     override = {"kind": "ConfigMap", "name": "a", "ignore": ignore}
     refusal = await stage.refusal(stage.deploy(await stage.content(), overrides=[override]))
     assert "spec.overrides[0]" in refusal

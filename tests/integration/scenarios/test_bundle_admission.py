@@ -1,4 +1,4 @@
-"""What Bundles may be, and that they stay what they are."""
+"""Bundles that are admitted, and the immutability of their spec."""
 
 import json
 from typing import Any
@@ -66,7 +66,7 @@ async def test_scenario_17_the_class_of_a_bundle_never_changes(stage: Stage) -> 
     await always_refused(stage, name, {"provisionerClassName": "non-existent-class-name"})
 
 
-async def test_what_kubectl_prints_about_a_changed_bundle(stage: Stage) -> None:
+async def test_changed_bundle_is_refused_with_one_line_of_kubectl(stage: Stage) -> None:
     name = await unpacked(stage)
     patch = '{"spec":{"source":{"configMaps":[{"configMap":{"name":"other"}}]}}}'
     with pytest.raises(KubectlError) as refused:

@@ -72,13 +72,13 @@ async def test_the_status_is_that_of_the_deployment(stage: Stage) -> None:
     assert line[:3] == [stage.name, "True", "Succeeded"]
 
 
-async def test_what_is_wrong_with_the_content_is_said_in_both(stage: Stage) -> None:
+async def test_content_error_is_told_in_instance_and_deployment(stage: Stage) -> None:
     await instances.create(stage, await stage.content({"kind": "Nothing"}))
     found = await instances.until(stage, says("HasValidBundle", "False", "BundleLoadFailed", "has no apiVersion"))
     assert condition(found, "Stalled")["status"] == "True"
 
 
-async def test_a_deployment_of_somebody_else_is_never_taken_over(stage: Stage) -> None:
+async def test_foreign_deployment_is_never_taken_over(stage: Stage) -> None:
     theirs = await stage.content(settings(stage.namespace, key="theirs"), name="theirs")
     ours = await stage.content(settings(stage.namespace, key="ours"), name="ours")
     await stage.installed(theirs)
@@ -97,7 +97,7 @@ async def test_a_deployment_of_somebody_else_is_never_taken_over(stage: Stage) -
     assert (await instances.mirror(stage))["metadata"]["ownerReferences"] == [instances.owner(found)]
 
 
-async def test_a_deployment_of_a_class_that_nobody_watches_is_noticed(stage: Stage) -> None:
+async def test_foreign_deployment_of_an_unserved_class_is_a_conflict(stage: Stage) -> None:
     foreign = deployment(stage.name, await stage.content(settings(stage.namespace)), provisionerClassName="elsewhere")
     await stage.create(BUNDLE_DEPLOYMENTS, "", foreign)
     await instances.create(stage, foreign["spec"]["template"]["spec"]["source"])
@@ -105,7 +105,7 @@ async def test_a_deployment_of_a_class_that_nobody_watches_is_noticed(stage: Sta
 
 
 async def test_an_edited_deployment_is_put_back(stage: Stage) -> None:
-    """What somebody adds goes too, and metadata that is not ours stays."""
+    """Added fields of the spec go too, and metadata that is not ours stays."""
     await instances.create(stage, await stage.content(settings(stage.namespace)))
     found = await instances.until_ready(stage)
     await patch_mirror(stage, spec={"suspend": True}, metadata={"labels": {"team": "a"}, "annotations": {"note": "b"}})

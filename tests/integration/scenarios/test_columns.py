@@ -1,4 +1,4 @@
-"""What `kubectl get` shows of our kinds: how it does, which version, and never what nobody reads."""
+"""The columns of `kubectl get`: the state, the version, and never certificates."""
 
 import pytest
 import yaml

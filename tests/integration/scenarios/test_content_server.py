@@ -65,7 +65,7 @@ async def test_parts_and_conditions(stage: Stage, reader: Caller) -> None:
     assert (beyond.status, beyond.headers["Content-Range"]) == (416, f"bytes */{size}")
 
 
-async def test_what_is_not_there(stage: Stage, reader: Caller) -> None:
+async def test_missing_content_is_answered_with_its_reason(stage: Stage, reader: Caller) -> None:
     """A Bundle that does not exist, and one without content."""
     missing = await reader.get(stage.name)
     assert (missing.status, missing.text) == (404, f'bundles.core.rukpak.io "{stage.name}" not found\n')
@@ -78,7 +78,9 @@ async def test_what_is_not_there(stage: Stage, reader: Caller) -> None:
     )
 
 
-async def test_who_is_not_known_c17(stage: Stage, accounts: Accounts, reader: Caller) -> None:
+async def test_caller_without_a_valid_token_is_unauthorized_c17(
+    stage: Stage, accounts: Accounts, reader: Caller
+) -> None:
     name = await unpacked(stage)
     assert (await reader.get(name)).status == 200
     other_audience = await accounts.token("reader", audience="vault.example.com")
@@ -103,12 +105,12 @@ async def test_no_token_is_ever_logged_c18(stage: Stage, accounts: Accounts, rea
         assert not [part for part in caller.token.split(".") if part in log and len(part) > 10]
 
 
-async def test_who_is_known_and_may_not(stage: Stage, accounts: Accounts, reader: Caller) -> None:
+async def test_caller_without_permission_is_forbidden(stage: Stage, accounts: Accounts, reader: Caller) -> None:
     name = await unpacked(stage)
-    nobody = await accounts.caller("nobody")
+    unprivileged = await accounts.caller("nobody")
     user = f"system:serviceaccount:{stage.namespace}:"
     for path in (f"/bundles/{name}.tgz", "/bundles/missing.tgz", "/", "/metrics"):
-        answer = await nobody.ask("GET", path)
+        answer = await unprivileged.ask("GET", path)
         assert (answer.status, answer.text) == (
             403,
             f"Forbidden (user={user}nobody, verb=get, resource=, subresource=)\n",
@@ -133,7 +135,7 @@ async def test_a_right_that_is_given_counts_at_once(accounts: Accounts) -> None:
 
 
 async def test_a_client_certificate_of_the_cluster(stage: Stage, accounts: Accounts) -> None:
-    """What most kubeconfigs of administrators have, and no token."""
+    """The credential of most administrators' kubeconfigs, which have no token."""
     name = await unpacked(stage)
     admin = await accounts.admin()
     assert listing((await admin.get(name)).body)[0] == "."
@@ -148,7 +150,7 @@ async def test_the_certificate_is_verified_by_the_published_authority(shared_ope
         await stranger.get("any")
 
 
-async def test_who_says_nothing_loses_the_connection_and_others_are_served(stage: Stage, reader: Caller) -> None:
+async def test_silent_client_loses_the_connection_and_others_are_served(stage: Stage, reader: Caller) -> None:
     """Connections without TLS, with half a request, and many of them."""
     name = await unpacked(stage)
     host, _, port = reader.url.removeprefix("https://").rpartition(":")

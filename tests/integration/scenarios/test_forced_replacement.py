@@ -1,4 +1,4 @@
-"""What `core.rukpak.io/force` deletes and re-creates is told."""
+"""Objects that `core.rukpak.io/force` deletes and re-creates are told."""
 
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.scenarios.events import until_told

@@ -129,7 +129,7 @@ async def test_the_content_stays_when_the_branch_moves(stage: Stage, served: Rep
         ({"repository": "file:///etc"}, "repository 'file:///etc' is refused: scheme 'file' is not supported"),
     ],
 )
-async def test_what_the_author_must_correct(
+async def test_source_that_its_author_must_correct_is_stalled(
     stage: Stage, served: Repository, git_web: GitWebServer, more: Document, text: str
 ) -> None:
     source = git(git_web, {"branch": "main"})

@@ -100,7 +100,7 @@ async def test_scenario_60_its_workload_is_deleted(stage: Stage, charts: Reposit
 
 
 async def test_scenario_61_a_chart_at_the_root(stage: Stage, charts: Repository, git_web: GitWebServer) -> None:
-    """What is served is the chart below a directory."""
+    """The served archive has the chart below a directory."""
     await hello_world(stage, git(git_web, "./charts/hello-world"))
     (bundle,) = await stage.bundles_of(stage.name)
     archive = stage.operator.storage / f"{bundle['metadata']['name']}.tgz"
@@ -115,7 +115,7 @@ async def test_scenario_62_values(stage: Stage, site: Site, ours: Authority) -> 
 async def test_helmignore_counts_in_a_repository_and_not_in_an_archive(
     stage: Stage, site: Site, ours: Authority, git_repository: Repository, git_web: GitWebServer
 ) -> None:
-    """What an editor left behind is the same object once more."""
+    """The backup file of an editor has the same object once more."""
     left_behind = {".helmignore": "*.orig\n", "templates/deployment.yaml.orig": WORKLOAD}
     files = below("hello-world", HELLO_WORLD | left_behind)
     git_repository.commit(files)

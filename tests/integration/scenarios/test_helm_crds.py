@@ -1,4 +1,4 @@
-"""What `spec.config.crds` makes of the CRDs in a chart's crds/."""
+"""Policies of `spec.config.crds` for the CRDs in a chart's crds/."""
 
 import json
 from contextlib import suppress
@@ -64,7 +64,7 @@ async def test_created_where_it_is_missing_and_never_changed_or_deleted(stage: S
     await stage.client.delete(CRDS, "", f"widgets.{stage.group}")
 
 
-async def test_one_that_exists_is_no_conflict_and_stays_as_it_is(stage: Stage) -> None:
+async def test_existing_crd_is_no_conflict_and_stays_as_it_is(stage: Stage) -> None:
     theirs = with_label(definition(stage.group), "theirs")
     await stage.client.create(CRDS, "", canonical_json(theirs), field_manager="helm")
     before = await crd_of(stage)
@@ -152,7 +152,7 @@ async def test_two_releases_share_what_is_the_same(stage: Stage) -> None:
     await stage.until_ready(second)
 
 
-async def test_one_that_is_not_the_same_is_refused_with_the_way_out(stage: Stage) -> None:
+async def test_shared_crd_that_differs_is_refused_with_the_way_out(stage: Stage) -> None:
     crd = definition(stage.group)
     await installed(stage, files(stage, crd, instance="a"), name=f"{stage.name}-a")
     chart = await chart_source(stage, files(stage, with_label(crd, "2"), instance="b"), name="other")
@@ -169,7 +169,7 @@ async def test_one_that_is_not_the_same_is_refused_with_the_way_out(stage: Stage
     assert owner(await crd_of(stage)) == f"{stage.name}-a"
 
 
-async def test_what_its_owner_makes_of_it_is_told_and_not_fought_over(stage: Stage) -> None:
+async def test_shared_crd_that_its_owner_changes_is_told_and_not_fought_over(stage: Stage) -> None:
     crd = definition(stage.group)
     first, second = await two_releases(stage, crd)
     await upgraded(stage, first, files(stage, with_label(crd, "2"), "2", instance="a"), version="2", instance="a")
@@ -186,7 +186,7 @@ async def test_what_its_owner_makes_of_it_is_told_and_not_fought_over(stage: Sta
     await stage.until_deployment(second, says("Installed", "True", "", "in this bundle too, and the same"))
 
 
-async def test_what_its_owner_leaves_is_taken_where_adopt_says_so(stage: Stage) -> None:
+async def test_shared_crd_whose_owner_is_gone_is_taken_where_adopt_says_so(stage: Stage) -> None:
     crd = definition(stage.group)
     first, second = await two_releases(stage, crd)
     uid = (await crd_of(stage))["metadata"]["uid"]

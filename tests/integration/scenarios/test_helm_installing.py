@@ -1,4 +1,4 @@
-"""What becomes of charts: their values, what stays, what is refused, and what is taken over."""
+"""Charts that are installed: their values, objects that stay, that are refused and that are taken over."""
 
 import json
 from typing import Any
@@ -66,7 +66,7 @@ async def test_a_config_that_is_refused(stage: Stage, config: Document, text: st
     assert not await stage.has_settings()
 
 
-async def test_what_templates_see(stage: Stage) -> None:
+async def test_templates_see_the_release_and_the_cluster(stage: Stage) -> None:
     template = settings(
         release=".Release.Name",
         namespace=".Release.Namespace",
@@ -101,7 +101,7 @@ async def test_a_random_password_is_made_once(stage: Stage) -> None:
     await until_settings(stage, **first)
 
 
-async def test_what_crds_holds_comes_first_and_stays(stage: Stage) -> None:
+async def test_crds_of_a_chart_come_first_and_stay(stage: Stage) -> None:
     crd = definition(stage.group)
     files = {"crds/widgets.yaml": json.dumps(crd), "templates/one.yaml": json.dumps(widget(stage.group))}
     name = await installed(stage, {**files, "templates/a.yaml": settings(a="1")})
@@ -129,7 +129,7 @@ async def test_definitions_stay_when_the_deployment_goes(stage: Stage) -> None:
     await stage.client.delete(CRDS, "", crd["metadata"]["name"])
 
 
-async def test_what_its_policy_keeps_stays_when_it_leaves_the_chart(stage: Stage) -> None:
+async def test_kept_object_stays_when_it_leaves_the_chart(stage: Stage) -> None:
     name = await installed(stage, {"templates/kept.yaml": kept("kept"), "templates/a.yaml": settings("gone", a="1")})
     await stage.edit_template(name, await chart_source(stage, {"templates/b.yaml": settings("b", a="1")}, name="next"))
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "gone")
@@ -174,8 +174,8 @@ def of_helm(stage: Stage, release: str) -> Document:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"a": "theirs", "old": "theirs"}}
 
 
-async def test_what_the_original_installed_for_it_is_taken_over(stage: Stage) -> None:
-    """Its labels, its reference to the deployment, and helm's marks of a release that is named like it."""
+async def test_object_that_the_original_installed_is_taken_over(stage: Stage) -> None:
+    """It has our labels, a reference to the deployment, and helm's marks of a release of the same name."""
     name = await deploy(stage, await chart_source(stage, VALUED), suspend=True)
     uid = (await stage.deployment(name))["metadata"]["uid"]
     body = of_helm(stage, name)
@@ -190,7 +190,7 @@ async def test_what_the_original_installed_for_it_is_taken_over(stage: Stage) ->
     assert [one["uid"] for one in found["metadata"]["ownerReferences"]] == [uid]
 
 
-async def test_what_a_release_of_helm_has_needs_force(stage: Stage) -> None:
+async def test_object_of_a_helm_release_needs_force(stage: Stage) -> None:
     body = canonical_json(of_helm(stage, "shop"))
     await stage.client.create(CONFIG_MAPS, stage.namespace, body, field_manager="helm")
     name = await deploy(stage, await chart_source(stage, VALUED), adopt="IfUnowned")
@@ -201,8 +201,8 @@ async def test_what_a_release_of_helm_has_needs_force(stage: Stage) -> None:
     await stage.until_ready(name)
 
 
-async def test_what_becomes_of_a_null_depends_on_who_sends_it(stage: Stage) -> None:
-    """As docs/helm-charts.md has it. A string of YAML is kept as it is."""
+async def test_null_in_values_is_kept_or_dropped_by_the_way_it_is_sent(stage: Stage) -> None:
+    """docs/helm-charts.md has the table. A string of YAML is kept as it is."""
     name = await deploy(stage, await chart_source(stage, VALUED), suspend=True)
     manifest = await stage.deployment(name)
     body = {key: manifest[key] for key in ("apiVersion", "kind", "spec")} | {"metadata": {"name": name}}

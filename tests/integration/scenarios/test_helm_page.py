@@ -27,7 +27,7 @@ COMMAND_SECONDS = 90
 
 @dataclass(frozen=True, kw_only=True)
 class Shell:
-    """Of a user in a folder with the files of the page, whose release has the name of the test."""
+    """The shell of a user, in a folder with the files of the page; its release has the name of the test."""
 
     folder: Path
     name: str
@@ -43,7 +43,7 @@ class Shell:
         await self.run("".join(blocks), release=release)
 
     async def run(self, script: str, *, release: str = "blog") -> str:
-        """What it prints. Names of archives begin as that of a release may."""
+        """Run the script and return what it prints. Names of archives begin as that of a release may."""
         script = re.sub(rf"\b{release}\b(?!-\d)", self.name, script)
         return await asyncio.to_thread(self._run, f"set -euo pipefail\n{script}")
 

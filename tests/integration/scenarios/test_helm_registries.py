@@ -65,10 +65,10 @@ async def test_a_pushed_chart_is_installed_with_its_version_in_the_status(
     assert bundle["status"]["resolvedSource"]["image"]["ref"].startswith(f"{registry.address}/charts/hello-world@sha")
 
 
-async def test_what_helm_packed_is_not_left_out_once_more(
+async def test_file_that_helm_packed_is_not_ignored_when_unpacked(
     stage: Stage, registry: Registry, helm: HelmProgram, tmp_path: Path
 ) -> None:
-    """Its rules do not count inside the archives of its dependencies, and once it is packed these are directories."""
+    """Rules of a .helmignore do not count inside archives of dependencies, which are directories once it is packed."""
     sub = {"Chart.yaml": metadata("sub"), "templates/extra/a.yaml": settings("from-sub")}
     (tmp_path / "sub").mkdir()
     inner = packaged(helm, tmp_path / "sub", sub)
@@ -88,7 +88,7 @@ async def test_what_helm_packed_is_not_left_out_once_more(
 
 
 def names_printed(helm: HelmProgram, ref: str, folder: Path) -> set[str]:
-    """By the command line, which trusts the authority of the registry."""
+    """Names of the objects that the command line prints; it trusts the authority of the registry."""
     environment = {**os.environ, "SSL_CERT_FILE": str(folder / "authority.pem"), "RUKPAK_HELM": helm.path}
     command = [str(RUKPAKCTL), "bundle", "render", f"oci://{ref}"]
     printed = subprocess.run(command, env=environment, check=True, capture_output=True).stdout

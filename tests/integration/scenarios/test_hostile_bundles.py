@@ -90,7 +90,7 @@ async def test_a_hostile_manifest_is_refused_whole(stage: Stage, case: str) -> N
         ("\u0000", ""),
     ],
 )
-async def test_what_is_no_manifest_ends_as_a_condition(stage: Stage, text: str, says_so: str) -> None:
+async def test_text_that_is_no_manifest_ends_as_a_condition(stage: Stage, text: str, says_so: str) -> None:
     await stage.deploy(source(await stage.files({"a.yaml": text})), installNamespace=stage.namespace)
     found = await stage.until_deployment(stage.name, says("Ready", "False"))
     assert says_so in condition(found, "Ready")["message"]
@@ -118,7 +118,7 @@ async def test_files_of_odd_names_are_read_like_all_others(stage: Stage) -> None
 
 
 async def test_marks_of_ours_in_content_are_ours_to_set(stage: Stage) -> None:
-    """Content cannot pretend to be somebody else's."""
+    """Content cannot pretend to have another owner."""
     manifest = settings(stage.namespace, annotations={"core.rukpak.io/applied": "sha256:0", "a": "b"})
     manifest["metadata"]["labels"] = {"core.rukpak.io/owner-name": "other", "core.rukpak.io/owner-kind": "Bundle"}
     owner: Any = {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "0", "controller": True}

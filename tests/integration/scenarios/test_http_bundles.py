@@ -1,4 +1,4 @@
-"""What becomes of a Bundle whose content is on a web server."""
+"""Bundles whose content is on a web server."""
 
 import hashlib
 import json
@@ -85,7 +85,9 @@ async def test_scenario_56_a_url_of_a_text_file(stage: Stage, site: Site, ours: 
     await stage.until_deployment(name, says("HasValidBundle", "False", "UnpackFailed", text))
 
 
-async def test_what_a_bundle_says_about_its_archive(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_unpacked_http_bundle_resolves_to_its_spec_without_certificates(
+    stage: Stage, site: Site, ours: Authority
+) -> None:
     site.gives("/bundle.tgz", body := archive(stage))
     content = source(site.url("/bundle.tgz"), ours, sha256=hashlib.sha256(body).hexdigest())
     name = await stage.bundle(content)

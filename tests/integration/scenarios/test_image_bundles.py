@@ -1,4 +1,4 @@
-"""What happens to Bundles of images, with those of a real registry."""
+"""Bundles of images, which come from a real registry."""
 
 import base64
 import json
@@ -121,8 +121,8 @@ async def test_scenario_44_a_deployment_of_an_invalid_image(stage: Stage, regist
     assert not found["status"].get("activeBundle")
 
 
-async def test_who_may_not_read_an_image_is_told(stage: Stage, registry: Registry) -> None:
-    """A private image without its Secret; that comes later, and with it the content."""
+async def test_private_image_without_its_secret_is_told(stage: Stage, registry: Registry) -> None:
+    """The Secret comes later, and with it the content."""
     ref, _ = pushed(registry, stage, manifests(stage))
     name = await stage.bundle(image(registry, ref, stage.name))
     missing = f'get secret rukpak-system/{stage.name}: Secret "{stage.name}" not found'

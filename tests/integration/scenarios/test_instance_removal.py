@@ -1,4 +1,4 @@
-"""What goes with a BundleInstance, what stays, and what finds it again: much of it is the collector's work."""
+"""Objects that go with a BundleInstance, that stay, and that a new one finds: much of it is the collector's work."""
 
 import json
 import uuid
@@ -45,7 +45,7 @@ async def test_an_orphaned_deployment_stays_and_is_found_again(stage: Stage) -> 
     assert mirror["metadata"]["ownerReferences"] == [instances.owner(found)]
 
 
-async def test_what_was_left_behind_and_changed_is_not_taken(stage: Stage) -> None:
+async def test_deployment_that_was_left_behind_and_changed_is_not_taken(stage: Stage) -> None:
     content = await stage.content(settings(stage.namespace))
     await stage.create(BUNDLE_DEPLOYMENTS, "", left_behind(stage, content))
     await instances.create(stage, content, suspend=True)

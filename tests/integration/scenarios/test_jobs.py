@@ -85,7 +85,7 @@ async def test_a_job_that_fails_leaves_the_former_content_in_place(stage: Stage)
     assert await stage.has_settings("leaves")
 
 
-async def test_a_suspended_job_is_in_progress_until_somebody_resumes_it(stage: Stage) -> None:
+async def test_suspended_job_is_in_progress_until_it_is_resumed(stage: Stage) -> None:
     name = await upgraded(stage, suspend=True)
     await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", "object InProgress: Job is suspended"))
     await stage.barrier()

@@ -1,4 +1,4 @@
-"""What cannot be had again survives an upgrade that drops it, until its owner allows its deletion."""
+"""Objects that cannot be restored survive an upgrade that drops them, until their owner allows the deletion."""
 
 import json
 
@@ -33,9 +33,9 @@ def claim(stage: Stage) -> Document:
 
 
 async def installed(stage: Stage, *leaving: Document) -> str:
-    """Installed with these objects and `leaves`; the next version will have neither."""
+    """Install these objects and `leaves`; the next version will have neither."""
     first = await stage.content(settings(stage.namespace), settings(stage.namespace, "leaves"), *leaving)
-    # AfterApply: a claim that nobody binds is never healthy
+    # AfterApply: a claim that is not bound is never healthy
     name = await stage.deploy(first, prune={"when": "AfterApply"})
     await stage.until_deployment(name, is_observed, says("Installed", "True"))
     return name
@@ -114,7 +114,7 @@ async def test_a_crd_without_instances_of_others_goes_as_before(stage: Stage) ->
     await stage.until_definition_gone(f"widgets.{stage.group}")
 
 
-async def test_what_is_kept_is_told_with_what_allows_its_deletion(stage: Stage) -> None:
+async def test_kept_object_is_told_with_the_annotation_that_allows_its_deletion(stage: Stage) -> None:
     name = await installed(stage, shipped_namespace(stage))
     status = await upgrade(stage, name)
     told = [one for one in status["conditions"] if f"Namespace {stage.name}-shipped" in one["message"]]

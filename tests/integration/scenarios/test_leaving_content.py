@@ -1,4 +1,4 @@
-"""What left the content: it goes, unless somebody said that it must not."""
+"""Objects that left the content are deleted, unless an annotation keeps them."""
 
 import json
 
@@ -32,7 +32,7 @@ async def upgraded(stage: Stage, name: str, content: Document) -> None:
     assert (await stage.settings())["data"] == {"key": "v2"}
 
 
-async def test_what_left_the_content_is_deleted(stage: Stage) -> None:
+async def test_object_that_left_the_content_is_deleted(stage: Stage) -> None:
     name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
     await upgraded(stage, name, v2)
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "leaves")
@@ -95,7 +95,7 @@ async def set_ready(stage: Stage, status: str) -> None:
 
 
 async def test_an_object_that_says_so_survives_a_pivot(stage: Stage) -> None:
-    """From then on it belongs to nobody; the one mark that is left says that its deployment may take it again."""
+    """From then on it has no owner; the one mark that is left says that its deployment may take it again."""
     name, v2 = await two_versions(stage, settings(stage.namespace, "stays", annotations=KEEP))
     assert "ownerReferences" not in (await stage.settings("stays"))["metadata"]
     await upgraded(stage, name, v2)
@@ -133,7 +133,7 @@ async def test_an_object_whose_label_was_stripped_is_pruned_all_the_same(stage: 
 
 
 async def test_labels_alone_get_nothing_pruned(stage: Stage) -> None:
-    """Somebody else's object with our labels is not ours."""
+    """A foreign object with our labels is not ours."""
     name, v2 = await two_versions(stage, settings(stage.namespace, "leaves"))
     foreign = settings(stage.namespace, "foreign")
     foreign["metadata"]["labels"] = {

@@ -1,4 +1,4 @@
-"""What goes on failing is one line of the log, by the room that it is about, with its reason as a field."""
+"""A failure that lasts is one line of the log, by the room that it is about, with its reason as a field."""
 
 from tests.integration.scenarios.stage import Check, Stage, says
 

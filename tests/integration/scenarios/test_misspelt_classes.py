@@ -26,7 +26,7 @@ async def test_a_deployment_says_it_and_goes_on_once_it_is_corrected(stage: Stag
     await stage.until_ready(name)
 
 
-async def test_what_is_installed_stays_while_the_class_is_misspelt(stage: Stage) -> None:
+async def test_installed_content_stays_while_the_class_is_misspelt(stage: Stage) -> None:
     name = await stage.installed(await stage.content(settings(stage.namespace)))
     await stage.edit(name, provisionerClassName=MISSPELT)
     await stage.until_deployment(name, is_observed, says("Ready", "False", "ClassUnknown", TEXT), STALLED)

@@ -1,4 +1,4 @@
-"""What happens to a Bundle of plain manifests."""
+"""Bundles of plain manifests."""
 
 import re
 from typing import Any
@@ -14,7 +14,7 @@ def failed(*texts: str) -> Any:
     return says("Unpacked", "False", "UnpackFailed", *texts)
 
 
-async def test_scenario_13_nobody_serves_the_class(stage: Stage) -> None:
+async def test_scenario_13_bundle_of_an_unserved_class_gets_no_status(stage: Stage) -> None:
     content = await stage.content(settings(stage.namespace))
     name = await stage.bundle(content, provisioner="non-existent-class-name")
     await stage.barrier()

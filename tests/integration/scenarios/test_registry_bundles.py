@@ -188,7 +188,7 @@ async def test_a_deployment_configuration_is_applied(stage: Stage) -> None:
 
 
 async def test_a_required_api_is_waited_for(stage: Stage) -> None:
-    """By itself, as soon as the kind is there."""
+    """The install goes on without a request as soon as the kind is served."""
     other = f"other.{stage.group}"
     needed = {"type": "olm.gvk", "value": {"group": other, "version": "v1", "kind": "Widget"}}
     information = {"type": "olm.package", "value": {"packageName": "another", "version": ">=1.0.0"}}

@@ -110,7 +110,7 @@ async def test_a_deleted_secret_comes_back_and_what_it_signed_stays_trusted(stag
     await eventually(is_everywhere, what="the new CA is injected beside the former one")
 
 
-async def test_a_ca_that_somebody_removes_comes_back(stage: Stage) -> None:
+async def test_removed_ca_is_injected_again(stage: Stage) -> None:
     await installed(stage, validating(stage))
     (configuration,) = await configurations(stage)
     patch = [{"op": "remove", "path": "/webhooks/0/clientConfig/caBundle"}]
@@ -125,7 +125,7 @@ async def test_a_ca_that_somebody_removes_comes_back(stage: Stage) -> None:
 
 
 @pytest.mark.parametrize("left", ["a webhook", "the conversion"])
-async def test_what_an_upgrade_drops_is_not_kept_alive_by_its_ca(stage: Stage, left: str) -> None:
+async def test_webhook_that_an_upgrade_drops_is_not_kept_alive_by_its_ca(stage: Stage, left: str) -> None:
     """A webhook or a conversion of which only our field is left would be invalid, and the upgrade refused."""
     hooks = [validating(stage), conversion(stage)]
     await installed(stage, *hooks, definition=CONVERTING)
@@ -167,7 +167,7 @@ async def test_the_secret_goes_with_the_last_webhook(stage: Stage) -> None:
     await stage.until_gone(SECRETS, stage.namespace, SECRET)
 
 
-async def test_a_secret_of_somebody_else_is_a_conflict(stage: Stage) -> None:
+async def test_foreign_secret_of_a_certificate_is_a_conflict(stage: Stage) -> None:
     theirs = {"metadata": {"name": SECRET}, "stringData": {"tls.crt": "theirs"}}
     await stage.create(SECRETS, stage.namespace, theirs)
     source = await registry_source(stage, webhooks=[validating(stage)])
@@ -201,7 +201,7 @@ async def test_a_secret_that_was_orphaned_is_taken_and_signed_anew(stage: Stage)
     assert await bundles_in_place(stage) == {now}
 
 
-async def test_while_a_secret_is_somebody_elses_the_installed_version_is_kept(stage: Stage) -> None:
+async def test_installed_version_is_kept_while_a_foreign_secret_is_in_the_way(stage: Stage) -> None:
     await installed(stage)
     await stage.create(SECRETS, stage.namespace, {"metadata": {"name": SECRET}, "stringData": {"tls.crt": "theirs"}})
     await stage.edit_template(

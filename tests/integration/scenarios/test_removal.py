@@ -1,4 +1,4 @@
-"""What goes with a Bundle and with a BundleDeployment, in which order, and what stays.
+"""Objects that go with a Bundle and with a BundleDeployment, in which order, and objects that stay.
 
 Most of it is the work of the cluster's own collector, which looks for kinds that are new to it every 30 seconds only.
 """
@@ -124,7 +124,7 @@ async def test_without_custom_resources_no_finalizer_holds_a_deployment(stage: S
     await stage.until_gone(CONFIG_MAPS, stage.namespace, "settings")
 
 
-async def test_what_an_orphaned_deployment_left_is_taken_by_its_successor(stage: Stage) -> None:
+async def test_object_of_an_orphaned_deployment_is_taken_by_its_successor(stage: Stage) -> None:
     """`--cascade=orphan`, then a deployment of the same name: nothing is created anew."""
     content = await stage.content(settings(stage.namespace))
     name = await stage.installed(content)
@@ -173,7 +173,7 @@ async def test_a_namespace_of_the_content_goes_with_its_deployment(stage: Stage)
     await stage.until(NAMESPACES, "", stage.name, lambda found: "deletionTimestamp" in found["metadata"])
 
 
-async def test_a_namespace_that_is_taken_from_nobody_outlives_its_deployment(stage: Stage) -> None:
+async def test_adopted_namespace_without_an_owner_outlives_its_deployment(stage: Stage) -> None:
     own = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.namespace, "labels": {"a": "b"}}}
     name = await stage.installed(await stage.content(own, settings(stage.namespace)), adopt="IfUnowned")
     assert (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]["labels"]["a"] == "b"
@@ -182,7 +182,7 @@ async def test_a_namespace_that_is_taken_from_nobody_outlives_its_deployment(sta
     assert "deletionTimestamp" not in (await stage.get(NAMESPACES, "", stage.namespace))["metadata"]
 
 
-async def test_a_claim_that_is_taken_from_nobody_outlives_its_deployment(stage: Stage) -> None:
+async def test_adopted_claim_without_an_owner_outlives_its_deployment(stage: Stage) -> None:
     spec = {"accessModes": ["ReadWriteOnce"], "storageClassName": "", "resources": {"requests": {"storage": "1Mi"}}}
     metadata = {"name": "data", "namespace": stage.namespace}
     claim = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": metadata, "spec": spec}
@@ -194,7 +194,7 @@ async def test_a_claim_that_is_taken_from_nobody_outlives_its_deployment(stage: 
     assert "deletionTimestamp" not in (await stage.get(CLAIMS, stage.namespace, "data"))["metadata"]
 
 
-async def test_who_was_refused_an_object_gets_it_when_its_owner_goes(stage: Stage) -> None:
+async def test_refused_deployment_gets_the_object_when_its_owner_goes(stage: Stage) -> None:
     first = await stage.installed(await stage.content(settings(stage.namespace, key="first"), name="first"))
     content = await stage.content(settings(stage.namespace, key="second"), name="second")
     second = await stage.deploy(content, name=f"{stage.name}-2")

@@ -34,7 +34,7 @@ NUMBER = 7  # of manifests
 
 @dataclass
 class User:
-    """Somebody at a command line, with a directory."""
+    """A user at a command line, with a directory."""
 
     kubectl: Kubectl
     rukpakctl: CommandLine
@@ -269,10 +269,10 @@ def account(user: User) -> Iterator[Account]:
     account.delete()
 
 
-def test_somebody_with_the_documented_rights_and_nothing_more(
+def test_user_with_the_documented_permissions_alone_can_run_and_upload(
     user: User, account: Account, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """To write BundleDeployments and read Bundles, and the role of the page on uploads; then to upload."""
+    """They allow to write BundleDeployments and read Bundles, with the role of the page on uploads; then to upload."""
     shown = re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/sources/upload.md").read_text(), re.DOTALL)
     (role,) = [one for one in map(yaml.safe_load, shown) if one.get("kind") == "Role"]
     account.may_in_the_system_namespace(role)

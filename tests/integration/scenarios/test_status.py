@@ -1,4 +1,4 @@
-"""What a BundleDeployment says of itself: from the first second, through its transitions, and in its Events."""
+"""The status of a BundleDeployment: from the first second, through its transitions, and in its Events."""
 
 import json
 from contextlib import aclosing
@@ -13,7 +13,7 @@ RECONCILE_AT = "core.rukpak.io/reconcile-at"
 
 
 def pods(namespace: str, **spec: Any) -> Document:
-    """A Deployment whose image nobody has: it never becomes available, with or without a node."""
+    """A Deployment whose image does not exist: it never becomes available, with or without a node."""
     container = {"name": "c", "image": "registry.invalid/nothing:v1"}
     labels = {"app": "sleeper"}
     template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
@@ -113,7 +113,7 @@ async def test_an_install_that_goes_well_is_two_events_and_an_upgrade_two_more(s
     assert (await events_of(stage, second)).keys() == {"Unpacked"}
 
 
-async def test_what_has_failed_is_told_at_once_and_its_recovery_too(stage: Stage) -> None:
+async def test_failed_workload_is_told_at_once_and_its_recovery_too(stage: Stage) -> None:
     name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=1)))
     await until_told(
         stage, name, "Unhealthy", "Warning: ", f"Deployment.apps/{stage.namespace}/sleeper: object Failed: "

@@ -31,7 +31,7 @@ def waiting(reason: str, message: str) -> Document:
     return {"name": "c", "image": IMAGE, "imageID": "", "ready": False, "restartCount": 0, "state": state}
 
 
-async def test_an_image_that_nobody_has_is_named_once_the_roll_out_has_failed(stage: Stage) -> None:
+async def test_missing_image_is_named_once_the_roll_out_has_failed(stage: Stage) -> None:
     name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=20)))
     pod = await set_status_of_pod(
         stage, containerStatuses=[waiting("ImagePullBackOff", f'Back-off pulling image "{IMAGE}"')]
@@ -43,7 +43,7 @@ async def test_an_image_that_nobody_has_is_named_once_the_roll_out_has_failed(st
     assert says("Ready", "False", "Unhealthy", f"{symptom}; {cause}")(found)
 
 
-async def test_what_pod_security_refuses_is_told_at_once(stage: Stage) -> None:
+async def test_pod_that_pod_security_refuses_is_told_at_once(stage: Stage) -> None:
     label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
     await stage.client.patch(NAMESPACES, "", stage.namespace, json.dumps(label).encode())
     name = await stage.deploy(await stage.content(pods(stage.namespace)))

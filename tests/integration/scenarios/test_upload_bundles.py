@@ -47,7 +47,7 @@ async def waiting_bundle(stage: Stage) -> str:
     return name
 
 
-async def test_scenario_31_an_upload_by_somebody_who_is_no_admin(stage: Stage, uploader: Caller) -> None:
+async def test_scenario_31_upload_by_a_user_who_is_no_admin_is_unpacked(stage: Stage, uploader: Caller) -> None:
     name = await waiting_bundle(stage)
     answer = await uploader.put(name, archive(stage))
     assert (answer.status, answer.body) == (201, b"")
@@ -162,7 +162,7 @@ async def test_uploads_without_end(stage: Stage, uploader: Caller) -> None:
 
 
 async def test_uploads_at_the_same_time(stage: Stage, uploader: Caller) -> None:
-    """What is served in the end is what was stored last, and nobody was told another thing."""
+    """The upload that was stored last is served in the end, and its client got 201."""
     name = await waiting_bundle(stage)
     bodies = [archive(stage, str(number)) for number in range(8)]
     answers = await asyncio.gather(*(uploader.put(name, body) for body in bodies))

@@ -1,4 +1,4 @@
-"""What kubectl prints when somebody asks for what cannot be. The texts stand in docs/troubleshooting.md."""
+"""Texts that kubectl prints about refused requests. They stand in docs/troubleshooting.md."""
 
 import json
 
@@ -41,7 +41,7 @@ async def test_a_bundle_with_two_members(stage: Stage) -> None:
 
 
 async def test_a_config_map_in_use_cannot_be_deleted(stage: Stage) -> None:
-    """It can as soon as nobody uses it any more."""
+    """It can as soon as no Bundle uses it any more."""
     content = await stage.content(settings(stage.namespace))
     config_map = content["configMaps"][0]["configMap"]["name"]
     name = await stage.installed(content)
@@ -67,7 +67,7 @@ async def test_a_config_map_in_use_cannot_be_deleted(stage: Stage) -> None:
     await eventually(is_deleted, what="a ConfigMap that nobody uses is deleted")
 
 
-async def test_what_get_shows_of_a_bundle(stage: Stage) -> None:
+async def test_get_shows_type_and_phase_of_a_bundle(stage: Stage) -> None:
     await stage.installed(await stage.content(settings(stage.namespace)))
     active = (await stage.deployment())["status"]["activeBundle"]
     head, row = (await stage.run_kubectl("get", "bundle", active)).splitlines()
