@@ -72,7 +72,7 @@ def now() -> float:
 
 
 async def served(admin: Client) -> Calls:
-    """What the API server itself says that it has answered, to everybody."""
+    """The answers that the API server itself has counted, to all clients."""
     text = (await admin.raw_get("/metrics", accept="text/plain")).body.decode()
     found: Calls = Counter()
     for family in text_string_to_metric_families(text):

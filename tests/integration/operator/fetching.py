@@ -98,12 +98,12 @@ def asked_of(server: Server) -> list[Asked]:
 
 
 def names_in(folder: Path) -> list[str]:
-    """What arrives at the moment: in the directory that each operator has for it."""
+    """Files that arrive at the moment: in the directory that each operator has for them."""
     return [path.name for path in folder.glob("*/*")]
 
 
 def partial_files(operator: Operator) -> list[str]:
-    """What is in its store and was not written to its end."""
+    """Files of its store that were not written to their end."""
     files = [path for path in operator.store.rglob("*") if not path.is_dir()]
     return [path.name for path in files if path.suffix not in {".tgz", ".json"}]
 

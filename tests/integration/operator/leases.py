@@ -1,4 +1,4 @@
-"""Who leads, as the Lease and the operators themselves say."""
+"""The leader, as the Lease and the operators themselves name it."""
 
 from contextlib import suppress
 
@@ -11,7 +11,7 @@ LEASE = "core.rukpak.io"
 
 
 async def holder(tenant: Tenant) -> str:
-    """Empty when nobody holds it, or ever did."""
+    """The holder of the Lease; empty when it has none, or never had one."""
     with suppress(NotFoundError):
         lease = await tenant.read(LEASES, tenant.system, LEASE)
         return str(lease["spec"].get("holderIdentity") or "")
@@ -19,7 +19,7 @@ async def holder(tenant: Tenant) -> str:
 
 
 async def term(tenant: Tenant) -> tuple[str, int]:
-    """Who holds it, and how often it has changed hands: the same as long as it was not lost."""
+    """The holder, and how often the Lease has changed hands: the same as long as it was not lost."""
     spec = (await tenant.read(LEASES, tenant.system, LEASE))["spec"]
     return spec["holderIdentity"], spec.get("leaseTransitions", 0)
 

@@ -51,7 +51,7 @@ def _run(module: str, arguments: list[str], log: str, environment: dict[str, str
     os.setsid()
     if sys.platform == "linux":  # it dies with the process that forks, and that one with the worker
         ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    # The process that forks ends once nobody has this pipe any more, and each fork gets it. It has no public name.
+    # The process that forks ends once no process has this pipe, and each fork gets it. It has no public name.
     os.close(forkserver._forkserver._forkserver_alive_fd)  # type: ignore[attr-defined]
     output = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
     os.dup2(output, 1)

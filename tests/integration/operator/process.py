@@ -47,7 +47,7 @@ class Operator:
         tree: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> None:
-        """`webhook`: it has the API server call its webhooks; whoever asks for that takes the configuration away.
+        """`webhook`: it has the API server call its webhooks; the test that asks for that deletes the configuration.
 
         `tree`: the folder with the code to run, when it is not this one.
         """

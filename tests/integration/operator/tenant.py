@@ -66,7 +66,7 @@ class Tenant:
         return answer.metadata.uid
 
     def sees_to(self, name: str) -> None:
-        """A deployment of this name, which somebody else makes, goes at the end."""
+        """Delete a deployment of this name, which another client makes, at the end."""
         self._deployed.add(name)
 
     async def deployment(self, name: str = "") -> Document:
@@ -100,7 +100,7 @@ class Tenant:
         await until_gone(self.admin, resource, namespace, name)
 
     async def owned(self, *resources: Resource, name: str = "") -> dict[tuple[str, str], Document]:
-        """What carries the label of the deployment, by kind and name."""
+        """Objects with the label of the deployment, by kind and name."""
         selector = f"{OWNER_NAME_LABEL}={name or self.name}"
         found: dict[tuple[str, str], Document] = {}
         for resource in resources or SHIPPED:

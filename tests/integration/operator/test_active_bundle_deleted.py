@@ -205,7 +205,7 @@ class TestARefresh:
         (after,) = (await tenant.owned(CONFIG_MAPS)).values()
         assert after["metadata"]["resourceVersion"] == before["metadata"]["resourceVersion"]
 
-    async def test_it_is_done_once(self, tenant: Tenant, operator: Operator, fetch: Fetching) -> None:
+    async def test_refresh_is_done_once(self, tenant: Tenant, operator: Operator, fetch: Fetching) -> None:
         """Neither a restart nor the end of the annotation makes another Bundle."""
         await fetch.deploy(fetch.image("v1", "first"))
         await tenant.ready()

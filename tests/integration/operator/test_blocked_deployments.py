@@ -76,7 +76,9 @@ async def test_namespaces_that_come_and_go_cost_a_deployment_without_its_kind_no
 
 
 @pytest.mark.parametrize("missing", ["kind", "namespace"])
-async def test_what_it_waits_for_wakes_it_at_once(tenant: Tenant, operator: Operator, missing: str) -> None:
+async def test_blocked_deployment_goes_on_once_its_kind_or_namespace_exists(
+    tenant: Tenant, operator: Operator, missing: str
+) -> None:
     group, place = f"{tenant.name}.example.com", f"{tenant.namespace}-late"
     if missing == "kind":
         await block(tenant, thing(group, "one", tenant.namespace), text="ensure CRDs are installed first")

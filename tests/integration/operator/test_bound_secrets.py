@@ -74,7 +74,7 @@ class Scene:
 
     @property
     def logins(self) -> list[str]:
-        """What the servers were sent, of any kind."""
+        """The logins that the servers were sent, of any kind."""
         asked = [*(one.headers.get("Authorization") for one in self.site.asked)]
         asked += [one.headers.get("Authorization") for one in self.git.requests]
         asked += [one.login for one in asked_of(self.fetch.registry)]
@@ -159,7 +159,7 @@ async def _tries(scene: Scene, count: int) -> bool:
 
 @pytest.mark.parametrize("bound", [True, False])
 async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators: StartOperator, *, bound: bool) -> None:
-    """By its name, and by what marks one that the operator issued, or a copy."""
+    """Such a Secret is known by its name, or by the marks of one that the operator issued, or of a copy."""
     anywhere = {HOSTS_ANNOTATION: f"127.0.0.1,localhost,127.0.0.1:{scene.fetch.registry.server_port}"}
     tenant = scene.fetch.tenant
     await SystemObjects(tenant.admin, tenant.system).create_secret(

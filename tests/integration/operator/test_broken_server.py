@@ -123,7 +123,7 @@ async def test_a_server_that_refuses_for_a_while(
 
 
 async def test_a_watch_that_falls_silent_and_breaks(tenant: Tenant, operators: StartOperator, proxy: Proxy) -> None:
-    """What happened meanwhile is seen when the watch goes on."""
+    """Changes that happened meanwhile are seen when the watch goes on."""
     operator = operators(kubeconfig=proxy.kubeconfig)
     await operator.start()
     await tenant.publish("v1", objects(tenant))

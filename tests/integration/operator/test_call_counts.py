@@ -85,7 +85,7 @@ async def test_a_first_install_looks_at_every_name_and_applies_every_object_once
 
 
 async def test_the_api_server_counts_the_same(tenant: Tenant, operator: Operator, controllers: Controllers) -> None:
-    """Its own numbers, in which Kopf's requests would show, and those of whoever empties former tests' namespaces."""
+    """Its own numbers, in which requests of Kopf would show, and of controllers that empty former tests' namespaces."""
     controllers.pause()
     await settled(operator)
     before = await served(tenant.admin)
@@ -117,8 +117,8 @@ async def test_nothing_is_sent_while_nothing_changes(tenant: Tenant, operator: O
     assert await calls_during(operator, _nothing) == {}
 
 
-async def test_what_is_not_ours_to_keep_costs_nothing(tenant: Tenant, operator: Operator) -> None:
-    """A label on the deployment, a foreign field on an object, a status that somebody writes."""
+async def test_foreign_labels_fields_and_conditions_cost_nothing(tenant: Tenant, operator: Operator) -> None:
+    """A label on the deployment, a foreign field on an object, a status that another client writes."""
     await install(tenant)
     admin, namespace = tenant.admin, tenant.namespace
 

@@ -187,7 +187,7 @@ async def echo_on_web(request: web.Request) -> web.Response:
 
 
 def private_registry(asked: Asked) -> Answer | None:
-    """Of anybody with a password; it tells who came."""
+    """Demand a login; refuse one for the echo, with an answer that repeats it."""
     given = asked.login or ""
     body = json.dumps({"errors": [{"code": "DENIED", "message": f"{given} {_decoded(given)} may not"}]}).encode()
     if not given:

@@ -26,7 +26,7 @@ CA_BUNDLE = "/webhooks/0/clientConfig/caBundle"
 
 
 def content(tenant: Tenant) -> list[Document]:
-    """A webhook that nobody calls: the group of its rules does not exist."""
+    """A webhook that is never called: the group of its rules does not exist."""
     service = {
         "apiVersion": "v1",
         "kind": "Service",

@@ -1,4 +1,4 @@
-"""A deployment whose class changes to one that nobody here serves says so, also when no operator ran at that time."""
+"""A deployment whose class changes to an unserved one says so, also when no operator ran at that time."""
 
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.integration.operator.counting import settled

@@ -1,7 +1,7 @@
 """Real OLM bundles of every sort, installed and taken away; `bench/corpus_installs.py` does it with all of them.
 
-Those whose webhooks refuse what they are called for while no pod answers come alone. What they need and nobody serves
-comes as empty CRDs.
+Those whose webhooks refuse requests while no pod answers are installed alone. Kinds that they need and no CRD serves
+come as empty CRDs.
 """
 
 from collections.abc import Iterator, Sequence
@@ -79,7 +79,7 @@ async def test_installs_and_leaves_nothing(
         await admin.delete(NAMESPACES, "", namespace)
 
 
-def test_those_together_can_meet() -> None:
+def test_bundles_installed_together_can_meet() -> None:
     bundles = [real_bundle(BUNDLES / name) for name in TOGETHER]
     assert all(can_meet(one, other) for one in bundles for other in bundles if one is not other)
     assert not any(bundle.has_failing_webhooks for bundle in bundles)

@@ -15,7 +15,7 @@ HASTY = "tests.integration.operator.hasty"
 async def test_no_upgrade_to_a_new_version_of_a_crd_ever_says_that_it_failed(
     tenant: Tenant, operators: StartOperator, proxy: Proxy
 ) -> None:
-    """The server knows the new version and its URL a moment after the CRD: nobody is told of that."""
+    """The server knows the new version and its URL a moment after the CRD: no condition tells of that."""
     operator = operators(kubeconfig=proxy.kubeconfig)
     await operator.start()
     for number in range(UPGRADES):

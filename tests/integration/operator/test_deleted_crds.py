@@ -1,4 +1,4 @@
-"""Somebody deletes our CRDs: the operator ends once and says why; the next process waits for them and does not lead."""
+"""Our CRDs are deleted: the operator ends once and says why; the next process waits for them and does not lead."""
 
 from collections.abc import AsyncIterator
 
@@ -69,7 +69,7 @@ async def test_a_deleted_crd_ends_the_operator_once_and_the_next_process_waits_f
 
 
 @pytest.mark.usefixtures("crds")
-async def test_what_runs_is_kept_again_when_the_crd_of_bundles_is_back_although_its_successor_is_refused(
+async def test_installed_content_is_kept_again_when_the_crd_of_bundles_is_back_although_its_successor_is_refused(
     admin: Client, tenant: Tenant, operators: StartOperator
 ) -> None:
     operator = operators(arguments=["--leader-elect"])

@@ -26,7 +26,7 @@ def ordered_content(tenant: Tenant) -> list[Document]:
 
 
 def owner_of(document: Document) -> str:
-    """By its owner reference, or where it must not be collected, by annotation."""
+    """The uid of the owner: from the reference, or where it must not be collected, from the annotation."""
     metadata = document["metadata"]
     references = metadata.get("ownerReferences") or [{"uid": metadata["annotations"].get(OWNER_UID_ANNOTATION)}]
     return str(references[0]["uid"])

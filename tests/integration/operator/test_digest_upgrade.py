@@ -68,7 +68,7 @@ class Deployments:
         return {name: (await self._tenant.deployment(name))["status"] for name in self.names}
 
     async def identities(self) -> dict[tuple[str, str, str], tuple[str, str]]:
-        """Of all their objects: uid and resourceVersion."""
+        """The uid and resourceVersion of each of their objects."""
         found = {name: await self._tenant.owned(*KINDS, name=name) for name in self.names}
         return {
             (name, *key): (one["metadata"]["uid"], one["metadata"]["resourceVersion"])
@@ -121,7 +121,7 @@ async def written_after_start(operator: Operator) -> Calls:
     return writes(await settled(operator))
 
 
-async def test_what_the_former_form_proves_is_not_applied_again_and_gets_the_present_form_once(
+async def test_content_that_the_former_digest_proves_is_not_applied_again_and_gets_the_present_digest_once(
     tenant: Tenant, operator: Operator
 ) -> None:
     deployments = Deployments(tenant)
@@ -148,7 +148,7 @@ async def test_what_the_former_form_proves_is_not_applied_again_and_gets_the_pre
     assert await deployments.identities() == now
 
 
-async def test_what_the_former_form_does_not_prove_is_applied(tenant: Tenant, operator: Operator) -> None:
+async def test_content_that_the_former_digest_does_not_prove_is_applied(tenant: Tenant, operator: Operator) -> None:
     deployments = Deployments(tenant)
     await deployments.install()
     await operator.stop()

@@ -26,7 +26,7 @@ from tests.waiting import eventually
 
 @pytest.fixture
 def plane(plane: ControlPlane) -> Iterator[ControlPlane]:
-    """Nobody else works with a control plane that was restored."""
+    """A control plane of this test alone, which ends after it was restored."""
     yield plane
     WORKERS_PLANE.end()
 

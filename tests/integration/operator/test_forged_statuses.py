@@ -105,7 +105,7 @@ async def test_hostile_content_does_not_become_that_of_a_pinned_image_of_others(
     assert bundle["status"]["digest"] != hostile["digest"]
 
 
-async def test_a_digest_that_somebody_writes_is_neither_served_nor_installed(stage: Stage) -> None:
+async def test_forged_digest_is_neither_served_nor_installed(stage: Stage) -> None:
     hostile = await stage.unpacked("hostile", stage.pinned("hostile"))
     good = stage.pinned("good")
     await stage.tenant.deploy(template={"spec": {"provisionerClassName": "core-rukpak-io-plain", "source": good}})
@@ -143,7 +143,7 @@ async def test_a_digest_that_somebody_writes_is_neither_served_nor_installed(sta
     assert asked_of(stage.fetch.registry) == [], "no server was asked for anything"
 
 
-async def test_a_source_that_somebody_writes_is_not_asked(stage: Stage) -> None:
+async def test_forged_resolved_source_is_not_asked(stage: Stage) -> None:
     """It would get the login that the spec names, for content that no spec wants."""
     good = stage.fetch.image("good")
     status = await stage.unpacked("good", good)
@@ -156,7 +156,7 @@ async def test_a_source_that_somebody_writes_is_not_asked(stage: Stage) -> None:
     await eventually(is_corrected, what="the source is ours again")
 
 
-async def test_a_status_that_somebody_empties_moves_with_no_tag(stage: Stage) -> None:
+async def test_emptied_status_does_not_move_with_a_tag(stage: Stage) -> None:
     status = await stage.unpacked("good", stage.fetch.image("v1", "good"))
     stage.fetch.image("v1", "moved")
     await stage.forge(stage.name("good"), digest=None, resolvedSource=None, phase=None, conditions=None)

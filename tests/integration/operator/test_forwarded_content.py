@@ -1,4 +1,4 @@
-"""Several replicas: whoever is asked for content, or is given some, the leader answers."""
+"""Several replicas: the leader answers requests for content and uploads, wherever they arrive."""
 
 import asyncio
 import uuid
@@ -43,14 +43,14 @@ async def test_followers_forward_content_and_uploads(
     by_certificate = await known.admin()
     by_certificate.url = f"https://127.0.0.3:{port}"
     by_token = await known.caller("reader", "bundle-reader", url=by_certificate.url)
-    nobody = Caller(url=by_certificate.url, tls=by_token.tls, token="nothing")
+    unauthenticated = Caller(url=by_certificate.url, tls=by_token.tls, token="nothing")
     async with upload_bundle(tenant) as name:
         await in_phase(tenant, "Pending")
         assert (await by_certificate.put(name, archive(tenant))).status == 201
         await in_phase(tenant, "Unpacked")
         answers = await asyncio.gather(*(by_token.get(name, Range="bytes=0-9") for _ in range(4)))
         assert {answer.status for answer in answers} == {206}
-        assert (await nobody.get(name)).status == 401
+        assert (await unauthenticated.get(name)).status == 401
         assert await reviews(second) == 0, "credentials are the leader's business"
         assert await second.metric("rukpak_content_forwarded_connections_total", result="forwarded") >= 6
 

@@ -212,7 +212,7 @@ async def test_a_password_that_is_taken_over_stays_until_it_is_listed(tenant: Te
 
 
 async def test_the_same_content_from_another_bundle_renews_nothing_either(tenant: Tenant, operator: Operator) -> None:
-    """What a lost rendering is mended with: any change of the template. It is rendered anew, and is no upgrade."""
+    """Any change of the template mends a lost rendering. It is rendered anew, and is no upgrade."""
     items = await publish(tenant, RANDOM)
     await deploy(tenant, items)
     await tenant.ready()

@@ -1,4 +1,4 @@
-"""What an upgrade left in the cluster is taken again, without a word, when the content that has it comes back."""
+"""Objects that an upgrade left in the cluster are taken again, without a word, when their content comes back."""
 
 import shutil
 from collections.abc import Awaitable, Callable
@@ -47,7 +47,7 @@ class StartOperator(Protocol):
 
 
 class Between(Enum):
-    """What happens to the operator while the objects are no part of the content."""
+    """The fate of the operator while the objects are no part of the content."""
 
     NOTHING = auto()
     RESTART = auto()
@@ -102,7 +102,7 @@ async def told(tenant: Tenant, *reasons: str) -> list[str]:
 
 
 @everything_between
-async def test_what_a_chart_keeps(tenant: Tenant, operator: Operator, between: Between) -> None:
+async def test_kept_objects_of_a_chart_are_taken_again(tenant: Tenant, operator: Operator, between: Between) -> None:
     definition = crd(f"{tenant.name}.example.com")
     names = ((SECRETS, "password"), (CRDS, definition["metadata"]["name"]))
     first = await publish(tenant, f"{template('settings')}---{SECRET}", crds=orjson.dumps(definition).decode())
@@ -130,7 +130,9 @@ async def test_what_a_chart_keeps(tenant: Tenant, operator: Operator, between: B
 
 
 @everything_between
-async def test_what_values_switch_off_and_on(tenant: Tenant, operator: Operator, between: Between) -> None:
+async def test_object_that_values_switch_off_and_on_is_taken_again(
+    tenant: Tenant, operator: Operator, between: Between
+) -> None:
     chart = await publish(tenant, f"{template('settings')}---\n{{{{- if .Values.secret }}}}{SECRET}{{{{ end }}}}")
     await deploy(tenant, chart, config={"values": {"secret": True}})
     await tenant.ready()
@@ -146,8 +148,10 @@ async def test_what_values_switch_off_and_on(tenant: Tenant, operator: Operator,
 
 
 @everything_between
-async def test_what_a_chart_looks_up_keeps_its_password(tenant: Tenant, operator: Operator, between: Between) -> None:
-    """What was rendered before may be lost: the chart sees what it has left."""
+async def test_secret_that_a_chart_looks_up_keeps_its_password(
+    tenant: Tenant, operator: Operator, between: Between
+) -> None:
+    """The former rendering may be lost: the chart sees the Secret that it has left."""
     first = await publish(tenant, f"{template('settings')}---{LOOKED_UP}")
     second = await publish(tenant, template("others"), name="second")
     await deploy(tenant, first)
@@ -194,7 +198,9 @@ def claim(namespace: str) -> Document:
 
 
 @everything_between
-async def test_what_plain_content_keeps(tenant: Tenant, operator: Operator, between: Between) -> None:
+async def test_kept_objects_of_plain_content_are_taken_again(
+    tenant: Tenant, operator: Operator, between: Between
+) -> None:
     """One object says itself that it is never pruned; the other is of a kind that is kept."""
     names = ((CONFIG_MAPS, "kept"), (CLAIMS, "data"))
     stays = config_map("stays", tenant.namespace)
@@ -257,7 +263,7 @@ async def test_a_copy_under_the_same_name_is_not_taken(tenant: Tenant, operator:
     await refused(tenant, "ConfigMap", "kept exists and is not managed by anyone")
 
 
-async def test_what_another_tool_has_taken_is_not_taken_back(tenant: Tenant, operator: Operator) -> None:
+async def test_object_that_another_tool_has_taken_is_not_taken_back(tenant: Tenant, operator: Operator) -> None:
     async def taken(_: Document) -> None:
         patch = b'{"metadata":{"annotations":{"meta.helm.sh/release-name":"shop"}}}'
         await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "kept", patch, field_manager="helm")

@@ -51,7 +51,7 @@ async def test_putting_the_template_back_undoes_half_an_upgrade(tenant: Tenant, 
 async def test_definitions_of_a_half_install_and_what_users_made_of_them_stay(
     tenant: Tenant, operator: Operator
 ) -> None:
-    """A name that somebody else takes while the install is stuck ends in a refusal, and takes nothing with it."""
+    """A name that another client takes while the install is stuck ends in a refusal, and takes nothing with it."""
     group = f"{tenant.name}.example.com"
     things = Resource(gvk=GroupVersionKind(group, "v1", "Thing"), plural="things", namespaced=True)
     quota = {

@@ -43,7 +43,7 @@ async def drifts(tenant: Tenant, name: str) -> None:
     await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, name, body, field_manager="somebody")
 
 
-async def test_it_says_which_objects_are_of_the_new_content(tenant: Tenant, operator: Operator) -> None:
+async def test_half_upgrade_names_the_objects_of_the_new_content(tenant: Tenant, operator: Operator) -> None:
     found = await half_upgraded(tenant)
     status = found["status"]
     message = condition(found, "Installed")["message"]

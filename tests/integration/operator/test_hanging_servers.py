@@ -1,4 +1,4 @@
-"""Servers that take a connection and never answer hold their own Bundles, and nobody else's."""
+"""Servers that take a connection and never answer hold their own Bundles, and no others."""
 
 import asyncio
 import socket
@@ -55,7 +55,7 @@ async def fetch(tenant: Tenant) -> AsyncIterator[Fetching]:
 
 
 async def test_ten_bundles_of_a_server_that_hangs(operators: StartOperator, fetch: Fetching, silence: Silence) -> None:
-    """By three sources at once: more than workers, lanes and places for content would bear if they were shared."""
+    """Three sources at once: more than workers, lanes and places for content would bear if they were shared."""
     operator = operators(arguments=[LOOPBACK])
     await operator.start()
     base = f"http://{silence.address}"

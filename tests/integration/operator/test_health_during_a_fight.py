@@ -1,4 +1,4 @@
-"""Somebody keeps changing one object of a deployment: health of the others is told, and what left the content goes."""
+"""One object of a deployment is changed all the time: health of the others is told, objects that left are pruned."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -17,7 +17,7 @@ BROKEN = "everything is down"
 
 
 def content(tenant: Tenant, *names: str) -> list[Document]:
-    """A custom resource whose health somebody else tells, and these ConfigMaps."""
+    """A custom resource whose health another client tells, and these ConfigMaps."""
     group = f"{tenant.name}.example.com"
     defined = crd(group)
     defined["spec"]["versions"][0]["subresources"] = {"status": {}}
@@ -34,7 +34,7 @@ async def set_ready(tenant: Tenant, status: str, message: str = "") -> None:
 
 @asynccontextmanager
 async def rival(tenant: Tenant, name: str) -> AsyncIterator[None]:
-    """Somebody who changes this ConfigMap as fast as it is reverted, and more often."""
+    """A client that changes this ConfigMap as fast as it is reverted, and more often."""
 
     async def fight() -> None:
         number = 0
@@ -77,7 +77,7 @@ async def test_health_of_the_others_is_told(tenant: Tenant, operator: Operator) 
         await tenant.until(healthy("True"), what="it is well again")
 
 
-async def test_what_left_the_content_is_pruned(tenant: Tenant, operator: Operator) -> None:
+async def test_object_that_left_the_content_is_pruned_during_a_fight(tenant: Tenant, operator: Operator) -> None:
     """The new content becomes healthy only after the fight has begun."""
     await tenant.publish("v1", content(tenant, "fought", "leaves"))
     await tenant.publish("v2", content(tenant, "fought", "comes"))

@@ -1,4 +1,4 @@
-"""What was rendered of a chart counts, whatever happens to the operator: it is made once, kept, and never guessed."""
+"""The rendering of a chart counts, whatever happens to the operator: it is made once, kept, and never guessed."""
 
 import shutil
 import stat
@@ -56,7 +56,7 @@ def renderings(operator: Operator) -> list[Path]:
     return list((operator.store / "renderings").iterdir())
 
 
-async def test_what_is_random_stays_the_same_after_a_restart(tenant: Tenant, operator: Operator) -> None:
+async def test_random_value_stays_the_same_after_a_restart(tenant: Tenant, operator: Operator) -> None:
     await deploy(tenant, await publish(tenant, RANDOM))
     before = (await tenant.ready())["status"]["history"]
     password = await value(tenant)
@@ -77,7 +77,7 @@ async def test_a_rendering_that_is_lost_is_told_and_nothing_is_guessed(tenant: T
     await operator.stop()
     shutil.rmtree(operator.store)
     await operator.start()
-    await tenant.ready()  # nothing has drifted, so nobody misses it
+    await tenant.ready()  # nothing has drifted, so it is not needed
     await edit(tenant)
     text = (
         "the rendering that was installed is lost, and rendering the chart again gives different objects: drift is not"
@@ -131,7 +131,7 @@ async def test_without_helm_only_charts_wait(tenant: Tenant, operators: StartOpe
     await tenant.ready(name=f"{tenant.name}-plain")
 
 
-async def test_a_chart_that_hangs_holds_nobody_else(
+async def test_hanging_chart_holds_no_other_deployment(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram
 ) -> None:
     """Nor the end of the process."""

@@ -44,7 +44,7 @@ async def thing(tenant: Tenant) -> Document:
 
 
 async def drifts(tenant: Tenant) -> None:
-    async def somebody_edits() -> bool:
+    async def is_edited() -> bool:
         with suppress(ServerUnavailableError):  # the first request after a restart of the server
             await tenant.admin.patch(
                 CONFIG_MAPS, tenant.namespace, "one", b'{"data":{"v":"2"}}', field_manager="somebody"
@@ -52,7 +52,7 @@ async def drifts(tenant: Tenant) -> None:
             return True
         return False
 
-    await eventually(somebody_edits, what="the server answers")
+    await eventually(is_edited, what="the server answers")
 
 
 async def is_corrected(tenant: Tenant) -> None:
@@ -148,7 +148,7 @@ async def test_a_restart_of_the_server_and_of_the_operator_leaves_custom_resourc
 
 
 @pytest.mark.parametrize("while_away", [False, True], ids=["while the operator runs", "while it is away"])
-async def test_a_crd_of_the_content_that_somebody_deleted_comes_back_with_its_instances(
+async def test_deleted_crd_of_the_content_comes_back_with_its_instances(
     tenant: Tenant, operator: Operator, *, while_away: bool
 ) -> None:
     await installed(tenant)
@@ -178,7 +178,7 @@ async def _is_precious(tenant: Tenant) -> bool:
 
 @pytest.fixture
 async def foreign_crds(tenant: Tenant) -> list[str]:
-    """Two CRDs of one group and version that are nobody's content: the API service of both outlives the one."""
+    """Two CRDs of one group and version that are no content: the API service of both outlives the one."""
     documents = [crd(group_of(tenant), "v1"), crd(group_of(tenant), "v1", kind="Other")]
     for document in documents:
         await tenant.admin.create(CRDS, "", orjson.dumps(document))

@@ -75,7 +75,7 @@ async def deploy_both(tenant: Tenant) -> str:
 
 
 async def reasons(tenant: Tenant) -> list[str]:
-    """Of all Events of the deployment."""
+    """The reasons of all Events of the deployment."""
     return sorted(one["reason"] for one in await events(tenant))
 
 

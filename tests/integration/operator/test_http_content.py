@@ -47,7 +47,7 @@ async def deploy(tenant: Tenant, url: str) -> None:
 
 
 async def lose_the_store(tenant: Tenant, operator: Operator) -> None:
-    """What is installed drifts meanwhile, so that the content is needed."""
+    """Delete the store; an installed object drifts meanwhile, so that the content is needed."""
     await operator.stop()
     await asyncio.to_thread(shutil.rmtree, operator.store)
     await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "one", EDIT, field_manager="somebody")

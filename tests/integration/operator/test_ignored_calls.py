@@ -1,4 +1,4 @@
-"""What it costs that a field is ignored from now on, and that others change it then: nothing."""
+"""A field that is ignored from now on costs no calls, nor do the changes that others make to it then."""
 
 import json
 

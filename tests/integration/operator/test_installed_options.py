@@ -1,4 +1,4 @@
-"""What is installed is kept with the options that it was installed with, until the new content and options go through.
+"""Installed content is kept with the options that it was installed with, until new content and options go through.
 
 Each test edits the spec in a way that cannot be carried out yet, and looks at the old content meanwhile.
 """

@@ -1,4 +1,4 @@
-"""What a BundleInstance costs beyond its BundleDeployment, and an operator whose API server does not serve the kind."""
+"""Calls for a BundleInstance beyond its BundleDeployment, and an operator whose API server does not serve the kind."""
 
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -96,7 +96,7 @@ async def test_a_restart_neither_reads_nor_writes_a_mirror(
 
 @pytest.fixture
 async def crd_absent(admin: Client, instance: Instance) -> AsyncIterator[None]:
-    """Of BundleInstances; it is there again afterwards."""
+    """Remove the CRD of BundleInstances; it is there again afterwards."""
     await remove(admin, BUNDLE_INSTANCE_PLURAL)
     yield
     await install(admin, definitions())
@@ -106,7 +106,7 @@ async def crd_absent(admin: Client, instance: Instance) -> AsyncIterator[None]:
 async def test_an_operator_works_without_the_kind_and_serves_it_once_it_is_there(
     admin: Client, tenant: Tenant, operators: StartOperator, instance: Instance
 ) -> None:
-    """Installations whose CRDs are older than the operator; then they are upgraded, and later somebody deletes one."""
+    """Installations whose CRDs are older than the operator; then they are upgraded, and later one is deleted."""
     operator = operators(arguments=["--leader-elect"])
     await operator.start()
     await tenant.publish("v1", [config_map("one", tenant.namespace)])

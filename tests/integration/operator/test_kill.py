@@ -1,6 +1,6 @@
 """SIGKILL at every kind of step: after a restart the same end as if nothing had happened.
 
-Nothing is left behind that nobody wants, nothing is created or deleted twice.
+No unwanted object is left behind, nothing is created or deleted twice.
 """
 
 import asyncio
@@ -131,7 +131,7 @@ def _told(deployment: Document) -> Document:
 
 
 async def _shipped(tenant: Tenant, uid: str) -> dict[tuple[str, str], Document | None]:
-    """What is there and ours, each with our marks and with no other manager of what we sent."""
+    """The objects of ours that exist, each with our marks and with no other manager of the fields that we sent."""
     owned = await tenant.owned()
     for one in owned.values():
         metadata = one["metadata"]

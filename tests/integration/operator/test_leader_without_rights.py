@@ -33,7 +33,7 @@ OTHERS = ["leases", "secrets", "configmaps", "events", "validatingwebhookconfigu
 
 
 class User:
-    """Somebody with the rights that a ClusterRole of the same name gives."""
+    """A user with the permissions that a ClusterRole of the same name grants."""
 
     def __init__(self, admin: Client, name: str) -> None:
         self._admin = admin

@@ -1,6 +1,6 @@
-"""On a young cluster the garbage collector does not know our kinds yet, and what is deleted is gone all the same.
+"""On a young cluster the garbage collector does not know our kinds yet, and deleted objects are gone all the same.
 
-It looks for kinds every 30 s. Here its process is halted, which is the same for whoever waits, and lasts. It is not
+It looks for kinds every 30 s. Here its process is halted, which is the same for those who wait, and lasts. It is not
 ended: one that has just started may finish an orphaning before it knows all dependents, and deletes the rest later.
 """
 
@@ -64,7 +64,7 @@ async def test_all_objects_are_gone_soon_and_each_was_asked_once(
 async def test_the_rest_of_an_ordered_deletion_is_gone_too(
     tenant: Tenant, operator: Operator, controllers: Controllers
 ) -> None:
-    """Our finalizer held the deployment: what came after it, nobody else would delete."""
+    """Our finalizer held the deployment: no other client would delete the objects that came after it."""
     group = f"{tenant.name}.rukpak.test"
     await tenant.publish(
         "v1", [crd(group), thing(group, "one", tenant.namespace), workload("server", tenant.namespace)]
@@ -82,7 +82,7 @@ def asks_whether_the_deployment_exists(exchange: Exchange) -> bool:
     return (exchange.method, exchange.resource, exchange.is_watch) == ("GET", "bundledeployments", False)
 
 
-async def test_what_others_hold_or_own_is_not_forced(
+async def test_object_that_others_hold_or_own_is_not_deleted_by_force(
     tenant: Tenant, operators: StartOperator, proxy: Proxy, controllers: Controllers
 ) -> None:
     """A finalizer keeps its object. One with a second owner, or released in the last moment, is not touched."""
@@ -158,7 +158,7 @@ def _references(owners: list[Document]) -> bytes:
     return orjson.dumps({"metadata": {"ownerReferences": owners or None}})
 
 
-async def test_what_hangs_in_its_deletion_after_its_deployment_is_gone_is_told(
+async def test_object_that_hangs_in_its_deletion_after_its_deployment_is_gone_is_told(
     tenant: Tenant, operator: Operator
 ) -> None:
     await install(tenant)

@@ -112,7 +112,7 @@ async def test_a_generated_password_stays_over_upgrades_and_lost_storage(
     assert await password(tenant) == made
 
 
-async def test_what_a_former_release_installed_is_not_upgraded_by_a_new_operator_and_lost_storage(
+async def test_chart_of_a_former_release_is_not_upgraded_by_a_new_operator_and_lost_storage(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram, former: Path
 ) -> None:
     """Its storage is an emptyDir by default, so both come together."""
@@ -141,7 +141,7 @@ async def test_what_a_former_release_installed_is_not_upgraded_by_a_new_operator
 async def test_keys_that_a_former_release_ignored_have_no_effect_before_the_next_upgrade(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram, former: Path, ignored: dict[str, str]
 ) -> None:
-    """What is rendered again is what was installed, with its CRD and its names: drift is corrected."""
+    """The new rendering is the installed one, with its CRD and its names: drift is corrected."""
     arguments = [f"--helm={helm.path}"]
     operator = operators(arguments=arguments, tree=former)
     await operator.start()
@@ -272,7 +272,7 @@ async def value_of(tenant: Tenant, name: str) -> str:
     return found
 
 
-async def test_what_was_looked_up_in_a_secret_is_in_no_message(tenant: Tenant, operator: Operator) -> None:
+async def test_value_looked_up_in_a_secret_is_in_no_message(tenant: Tenant, operator: Operator) -> None:
     await put_secret(tenant, tenant.namespace, "login")
     template = '{{ fail (printf "wrong: %s" (lookup "v1" "Secret" .Release.Namespace "login").data.password) }}'
     await deploy(tenant, await publish(tenant, template))

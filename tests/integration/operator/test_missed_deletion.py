@@ -56,7 +56,7 @@ async def sent_by(proxy: Proxy) -> int:
 
 
 @pytest.mark.parametrize("restarted", [False, True], ids=["just installed", "after a restart"])
-async def test_what_the_collector_takes_stays_away(
+async def test_collected_object_stays_deleted(
     tenant: Tenant, operators: StartOperator, proxy: Proxy, *, restarted: bool
 ) -> None:
     operator = operators(kubeconfig=proxy.kubeconfig)
@@ -87,10 +87,10 @@ async def test_what_the_collector_takes_stays_away(
     await tenant.left_nothing(CONFIG_MAPS, BUNDLES)
 
 
-async def test_what_the_collector_takes_while_an_operator_starts_stays_away(
+async def test_object_collected_while_an_operator_starts_stays_deleted(
     tenant: Tenant, operators: StartOperator, proxy: Proxy
 ) -> None:
-    """It has seen the deployment, and of the objects only that they are not there: who had applied which?"""
+    """It has seen the deployment, and of the objects only that they do not exist, not that they were ever applied."""
     operator = operators(kubeconfig=proxy.kubeconfig)
     await operator.start()
     await tenant.publish("v1", [service(f"service-{number}", tenant.namespace) for number in range(COUNT)])

@@ -66,7 +66,7 @@ async def test_labels_that_are_stripped_at_admission_are_named(
     assert (await tenant.read(CONFIG_MAPS, place, "one"))["metadata"]["labels"][OWNER_NAME_LABEL] == tenant.name
 
 
-async def test_what_a_webhook_changes_in_a_request_of_another_client_is_repaired_on_request(
+async def test_change_by_a_webhook_in_a_request_of_another_client_is_repaired_on_request(
     tenant: Tenant, operator: Operator, tmp_path: Path
 ) -> None:
     def tampering(sent: Document) -> list[Change]:

@@ -89,7 +89,7 @@ def changed(after: Identity, before: Identity) -> set[tuple[str, str]]:
 
 
 async def upgraded(tenant: Tenant, operators: StartOperator, former: Operator, store: Path) -> Calls:
-    """What the operator of today writes and dry-runs when it takes over."""
+    """The writes and dry-runs of today's operator when it takes over."""
     if former.is_running:
         await former.stop()
     await install(tenant.admin, definitions())

@@ -1,4 +1,4 @@
-"""What was unpacked once stays what a Bundle is: it comes back by digest or by commit, and only when it is needed."""
+"""Content that was unpacked once stays that of its Bundle: it is fetched again by digest or commit, when needed."""
 
 import asyncio
 import shutil
@@ -86,7 +86,7 @@ async def test_a_branch_that_moved(
 
 
 async def test_many_bundles_and_an_empty_store_storm_no_registry(operator: Operator, fetch: Fetching) -> None:
-    """A restart asks nobody for anything, and writes nothing."""
+    """A restart asks no server for content, and writes nothing."""
     names = [await fetch.bundle(f"b{number}", fetch.image(f"v{number}")) for number in range(MANY)]
     await fetch.until_unpacked(*names)
     statuses = [await fetch.status(name) for name in names]

@@ -1,4 +1,4 @@
-"""Somebody forbids a delete: it is told, nothing pretends to be done, and it is tried again."""
+"""A delete that is forbidden is told and tried again, and nothing pretends to be done."""
 
 from contextlib import suppress
 
@@ -30,7 +30,7 @@ BINDINGS = _resource("ValidatingAdmissionPolicyBinding", "validatingadmissionpol
 
 
 async def forbid_deletes(tenant: Tenant) -> None:
-    """Of every ConfigMap in the tenant's namespace; returns when the API server does so."""
+    """Forbid to delete ConfigMaps in the tenant's namespace; returns when the API server does so."""
     name = tenant.name
     rule = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["DELETE"], "resources": ["configmaps"]}
     selector = {"matchLabels": {"kubernetes.io/metadata.name": tenant.namespace}}

@@ -77,7 +77,7 @@ async def test_a_look_at_what_is_as_it_was_applied(tenant: Tenant, operator: Ope
     assert without_watches(await calls_during(operator, ask)) == {}
 
 
-async def test_a_ca_that_somebody_changed(tenant: Tenant, operator: Operator, package: str) -> None:
+async def test_removed_ca_costs_one_read_and_one_apply(tenant: Tenant, operator: Operator, package: str) -> None:
     await installed(tenant, package)
     name = f"validate.{package}.example.com"
 

@@ -1,4 +1,4 @@
-"""What the status of a deployment costs while its objects change, and what nobody loses over it."""
+"""Writes of a deployment's status while its objects change, and changes that none of them loses."""
 
 import asyncio
 import time
@@ -36,7 +36,7 @@ def name_of(number: int) -> str:
 
 
 async def install(tenant: Tenant, objects: int) -> Resource:
-    """A deployment of so many custom resources whose condition `Ready` somebody else sets."""
+    """Install a deployment of so many custom resources, whose condition `Ready` another client sets."""
     group = f"{tenant.name}.example.com"
     defined = crd(group)
     defined["spec"]["versions"][0]["subresources"] = {"status": {}}
@@ -118,9 +118,7 @@ async def test_a_status_based_on_an_older_version_is_refused(tenant: Tenant, cha
     assert (await tenant.deployment())["status"] == {"observedGeneration": 7}
 
 
-async def test_labels_that_somebody_changes_meanwhile_do_not_stop_the_status(
-    tenant: Tenant, operator: Operator
-) -> None:
+async def test_labels_that_change_meanwhile_do_not_stop_the_status(tenant: Tenant, operator: Operator) -> None:
     await tenant.publish("content", [config_map("one", tenant.namespace)])
     await tenant.deploy("content")
     for number in range(100):  # long enough to meet every write of an install

@@ -61,7 +61,7 @@ async def test_one_of_two_wins(tenant: Tenant, operators: StartOperator, proxy: 
 
 
 async def test_a_name_that_its_owner_puts_back_is_not_free(tenant: Tenant, operator: Operator) -> None:
-    """Who waits for a name must not be faster than its owner when somebody deletes the object."""
+    """A deployment that waits for a name must not be faster than its owner when the object is deleted."""
     for which in BOTH:
         await tenant.publish(which, [config_map("shared", tenant.namespace, v=which)])
     first, second = (tenant.name + which for which in BOTH)

@@ -58,7 +58,7 @@ async def test_the_second_one_does_not_lead_and_says_who_does(
     assert second.is_running
 
 
-async def test_it_leads_once_the_other_one_has_ended(
+async def test_second_operator_leads_once_the_first_has_ended(
     admin: Client, tenant: Tenant, namespace_there: str, operators: StartOperator
 ) -> None:
     """Here in five seconds, else in a minute."""

@@ -40,7 +40,9 @@ def api_service(group: str, **spec: object) -> Manifest:
 @pytest.mark.parametrize(
     "change", [at("spec", caBundle=CA_BUNDLE), at("spec", "service", port=8443)], ids=["authority", "port"]
 )
-async def test_it_becomes_local_although_another_client_set_a_field(room: Room, group: str, change: Put) -> None:
+async def test_api_service_becomes_local_although_another_client_set_a_field(
+    room: Room, group: str, change: Put
+) -> None:
     old, new = api_service(group, service=SERVICE), api_service(group)
     await room.installed(old)
     await another_client_writes(room, old, change)

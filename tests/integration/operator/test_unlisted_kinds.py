@@ -1,4 +1,4 @@
-"""A kind that cannot be listed, because its conversion webhook is down: it holds back its own objects and nobody else.
+"""A kind that cannot be listed, because its conversion webhook is down, holds back its own objects and no others.
 
 Such a webhook is often part of what the same deployment installs.
 """
@@ -14,7 +14,7 @@ from tests.manifests import Document, config_map, crd
 from tests.waiting import eventually
 
 OTHERS = 25
-SOON = 8.0  # seconds; whoever waits for a list of the kind waits for ever
+SOON = 8.0  # seconds; a wait for a list of the kind lasts for ever
 WEBHOOK = {"clientConfig": {"url": "https://127.0.0.1:1/convert"}, "conversionReviewVersions": ["v1"]}
 DOWN = {"spec": {"conversion": {"strategy": "Webhook", "webhook": WEBHOOK}}}
 UP = {"spec": {"conversion": {"strategy": "None", "webhook": None}}}
@@ -31,7 +31,7 @@ async def webhook_is(tenant: Tenant, state: Document) -> None:
 
 @pytest.fixture
 async def installed(tenant: Tenant, operator: Operator) -> Operator:
-    """A CRD that is nobody's content, an instance of it beside a ConfigMap; its webhook goes, the operator restarts."""
+    """A CRD that is no content, an instance of it beside a ConfigMap; its webhook goes, the operator restarts."""
     group = group_of(tenant)
     await tenant.admin.create(CRDS, "", orjson.dumps(crd(group, "v1", "v2")))
     await tenant.publish(
@@ -70,7 +70,7 @@ async def test_drift_of_an_unrelated_object_of_the_deployment_is_corrected(tenan
 
 
 @pytest.mark.usefixtures("installed")
-async def test_many_deployments_that_wait_for_it_delay_nobody(tenant: Tenant) -> None:
+async def test_many_deployments_of_the_unlisted_kind_delay_no_other(tenant: Tenant) -> None:
     group = group_of(tenant)
     for number in range(OTHERS):
         name = f"{tenant.name}-{number}"

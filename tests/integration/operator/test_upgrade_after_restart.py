@@ -1,4 +1,4 @@
-"""What an operator does that was just restarted: only what changed is written, whatever the restart interrupted."""
+"""An operator that was just restarted writes only what changed, whatever the restart interrupted."""
 
 from collections import Counter
 
@@ -53,7 +53,7 @@ async def observe(tenant: Tenant, version: int) -> None:
 
 
 async def writes(operator: Operator) -> Calls:
-    """Of this process, once it has no more to do. Dry-runs are listed too."""
+    """The writes of this process, once it has no more to do. Dry-runs are listed too."""
     await has_seen(operator, ("configmaps",), 0)
     found = await settled(operator)
     return Counter(

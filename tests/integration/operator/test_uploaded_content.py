@@ -1,4 +1,4 @@
-"""Uploads that are interrupted, and uploads that are lost: nobody but a client has them."""
+"""Uploads that are interrupted, and uploads that are lost: only a client has them."""
 
 import asyncio
 import gzip
@@ -80,7 +80,7 @@ async def test_a_lost_upload_and_the_same_one_again(plane: ControlPlane, tenant:
         assert after["status"]["contentURL"] == before["status"]["contentURL"]
 
 
-async def test_a_url_that_somebody_wrote_into_a_status_is_corrected_and_never_asked(
+async def test_forged_url_in_a_status_is_corrected_and_never_asked(
     plane: ControlPlane, tenant: Tenant, operator: Operator
 ) -> None:
     """The original sent its own token there."""

@@ -1,6 +1,6 @@
-"""What failed is tried again at once when the cause goes away.
+"""A failed attempt is repeated at once when its cause goes away.
 
-The operator of these tests tries what failed after ten minutes only, so each success here was brought by a watch.
+The operator of these tests retries after ten minutes only, so each success here was brought by a watch.
 """
 
 from base64 import b64encode
