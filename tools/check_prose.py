@@ -24,7 +24,6 @@ NOT_YET = (
     "rukpak_py/operator/",
     "rukpak_py/server/",
     "tests/integration/apply/",
-    "tests/integration/images/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
     "tests/integration/permissions/",
     "tests/integration/server/",

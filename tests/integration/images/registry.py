@@ -91,7 +91,7 @@ class TokenService(ThreadingHTTPServer):
         self._key = ec.generate_private_key(ec.SECP256R1())
 
     def auth(self, folder: Path) -> dict[str, Any]:
-        """What a registry is configured with that believes this service."""
+        """The configuration of a registry that trusts this service."""
         folder.mkdir(parents=True, exist_ok=True)
         numbers = self._key.public_key().public_numbers()
         coordinates = {name: _encoded(number.to_bytes(32)) for name, number in {"x": numbers.x, "y": numbers.y}.items()}

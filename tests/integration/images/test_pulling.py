@@ -106,7 +106,7 @@ def test_layers_of_all_kinds(registry: Registry, contents: Contents) -> None:
     assert dict(pulled(registry, "team/layers:v1")[1]) == expected
 
 
-def test_who_may_not_read_is_told(registry: Registry, contents: Contents) -> None:
+def test_caller_without_access_is_told_why(registry: Registry, contents: Contents) -> None:
     contents.image(FILES, tag="v1")
     registry.push(contents, "team/private", login=basic())
     with pytest.raises(AccessError, match="it wants a login"):
@@ -148,9 +148,9 @@ def test_the_command_line_reads_what_is_in_a_registry(
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     client_context.cache_clear()
     name = f"{registry.address}/team/cli:v1"
-    nobody = rukpakctl("bundle", "render", name)
-    assert nobody.status == 3
-    assert f"it wants a login. Log in with `docker login {registry.address}`" in nobody.err
+    without_login = rukpakctl("bundle", "render", name)
+    assert without_login.status == 3
+    assert f"it wants a login. Log in with `docker login {registry.address}`" in without_login.err
     auth = base64.b64encode(f"{USER}:{PASSWORD}".encode()).decode()
     (tmp_path / "config.json").write_text(json.dumps({"auths": {registry.address: {"auth": auth}}}))
     rendered = rukpakctl("bundle", "render", name)

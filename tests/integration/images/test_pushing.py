@@ -57,7 +57,7 @@ def digest_of(data: bytes) -> str:
     return f"sha256:{hashlib.sha256(data).hexdigest()}"
 
 
-def test_what_was_pushed_is_pulled(registry: Registry, here: Path, rukpakctl: CommandLine) -> None:
+def test_pushed_image_is_pulled_with_the_same_content(registry: Registry, here: Path, rukpakctl: CommandLine) -> None:
     name = f"{registry.address}/team/greeter:v1"
     ran = rukpakctl(*build(name, "--output", "image"))
     assert (ran.status, ran.err.splitlines()[-1]) == (0, f"pushed {name}")
@@ -82,9 +82,9 @@ def test_pushing_again_changes_nothing(registry: Registry, here: Path, rukpakctl
 def test_a_registry_with_passwords(here: Path, rukpakctl: CommandLine) -> None:
     with running_registry(here / "registry", htpasswd(here)) as it:
         name = f"{it.address}/greeter:v1"
-        nobody = rukpakctl(*build(name))
-        assert nobody.status == 3
-        assert f"it wants a login. Log in with `docker login {it.address}`" in nobody.err
+        without_login = rukpakctl(*build(name))
+        assert without_login.status == 3
+        assert f"it wants a login. Log in with `docker login {it.address}`" in without_login.err
         log_in(here, it, "wrong")
         wrong = rukpakctl(*build(name))
         assert wrong.status == 3

@@ -40,7 +40,7 @@ async def owner_of(client: Client, namespace: str) -> dict[str, object]:
     return {"apiVersion": "v1", "kind": "Secret", "controller": True, "name": made.key.name, "uid": made.metadata.uid}
 
 
-async def test_it_runs_as_long_as_there_are_pods(client: Client, namespace: str) -> None:
+async def test_watch_runs_as_long_as_there_are_pods(client: Client, namespace: str) -> None:
     owner = await owner_of(client, namespace)
     async with watching(client, namespace) as (watch, told):
         await watch.watch()
@@ -75,9 +75,9 @@ async def test_a_pod_that_lost_its_label_is_not_watched(client: Client, namespac
         assert not claim.is_watched
 
 
-async def test_whoever_has_no_rights_is_told(client: Client, namespace: str) -> None:
-    nobody = client.acting_as(f"system:serviceaccount:{namespace}:nobody")
-    async with watching(nobody, namespace) as (watch, _):
+async def test_watch_without_permissions_is_told(client: Client, namespace: str) -> None:
+    unprivileged = client.acting_as(f"system:serviceaccount:{namespace}:nobody")
+    async with watching(unprivileged, namespace) as (watch, _):
         with pytest.raises(UnavailableError, match=r'unpack pods: cannot watch pods: .*cannot \w+ resource "pods"'):
             await watch.watch()
         with pytest.raises(AccessError, match='cannot create resource "pods"'):

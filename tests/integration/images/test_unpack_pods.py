@@ -45,7 +45,7 @@ from tests.workers import SPOOL, WORKERS
 
 pytestmark = pytest.mark.node
 PATIENCE_SECONDS = 120.0
-NOBODY = "nobody-serves-this-class"
+UNSERVED_CLASS = "nobody-serves-this-class"
 MANY = 20_000
 MIB = 1024 * 1024
 QUOTAS = Resource(gvk=GroupVersionKind("", "v1", "ResourceQuota"), plural="resourcequotas", namespaced=True)
@@ -93,7 +93,7 @@ class Bench:
     async def bundle_of(self, ref: str, **more: str) -> FetchRequest:
         """A Bundle that no operator looks at, with a pod of its own."""
         source = {"type": "image", "image": {"ref": ref}}
-        body = bundle(f"{self.namespace}-{uuid.uuid4().hex[:6]}", source, provisioner=NOBODY)
+        body = bundle(f"{self.namespace}-{uuid.uuid4().hex[:6]}", source, provisioner=UNSERVED_CLASS)
         made = await self.client.create(BUNDLES, "", json.dumps(body).encode())
         spec = Source(type="image", image=ImageSpec(ref=ref, **more))
         return FetchRequest(
@@ -231,7 +231,7 @@ async def test_links_to_what_the_node_mounts_are_refused(bench: Bench, registry:
             await bench.fetched(pods, request)
 
 
-async def test_what_holds_a_pod_up_is_told(bench: Bench, registry: Registry) -> None:
+async def test_reason_why_a_pod_does_not_start_is_told(bench: Bench, registry: Registry) -> None:
     absent = f"{registry.address}/{bench.namespace}:absent"
     plain, secret, elsewhere = [
         await bench.bundle_of(absent, **more) for more in ({}, {"pull_secret": "no-such-secret"}, {})
@@ -252,7 +252,7 @@ async def test_what_holds_a_pod_up_is_told(bench: Bench, registry: Registry) -> 
     assert unscheduled.brief == unscheduled.message
 
 
-async def test_what_the_cluster_refuses_is_told(bench: Bench) -> None:
+async def test_refusal_of_a_pod_by_the_cluster_is_told(bench: Bench) -> None:
     request = await bench.bundle_of("localhost/never-asked-for:v1")
     quota = {"metadata": {"name": "none"}, "spec": {"hard": {"pods": "0"}}}
     await bench.client.create(QUOTAS, bench.namespace, json.dumps(quota).encode())
@@ -265,7 +265,7 @@ async def test_what_the_cluster_refuses_is_told(bench: Bench) -> None:
 
 
 async def test_files_that_only_root_may_read(bench: Bench, registry: Registry) -> None:
-    """As root where the namespace admits it; where it does not, that is told."""
+    """The pod runs as root where the namespace admits it; where it does not, that is told."""
     tar = layer_with_modes({"manifests/a.yaml": (0o600, b"a: 1")})
     contents = Contents()
     contents.image_of([(OCI_LAYER, gzip.compress(tar))], tag="v1")
@@ -301,7 +301,7 @@ async def test_a_pod_that_fails_is_not_made_again_in_a_loop(
 
 
 async def test_a_pod_that_lost_its_label_is_made_again(bench: Bench, registry: Registry) -> None:
-    """Nobody would hear of it any more."""
+    """Its watch would not see it any more."""
     request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
     source = request.source.image
     assert source is not None
@@ -395,7 +395,7 @@ async def test_the_role_of_the_chart_is_enough(bench: Bench, registry: Registry)
         await bench.until(pods, request, lambda _: True)  # a pod that has ended is of no use, and goes
 
 
-async def test_a_pod_of_somebody_else_is_left_alone(bench: Bench) -> None:
+async def test_foreign_pod_is_left_alone(bench: Bench) -> None:
     request = await bench.bundle_of("localhost/never-asked-for:v1")
     container = {"name": "c", "image": "localhost/never-asked-for:v1"}
     body = {"metadata": {"name": request.bundle}, "spec": {"containers": [container]}}
