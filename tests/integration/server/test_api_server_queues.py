@@ -37,7 +37,7 @@ FLOW_SCHEMAS = Resource(
 
 @pytest.fixture
 async def shipped(admin: Client) -> dict[str, str]:
-    """Names by uid, as answers show them. They stay: nobody else on this control plane is who they speak of."""
+    """Names by uid, as answers show them. They stay: no other account of this control plane matches them."""
     documents: list[dict[str, Any]] = [one for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader) if one]
     schemas = [one for one in documents if one["kind"] == "FlowSchema"]
     names = {}
@@ -50,7 +50,7 @@ async def shipped(admin: Client) -> dict[str, str]:
 
 @pytest.fixture
 async def schema_of(plane: ControlPlane, shipped: dict[str, str]) -> AsyncIterator[SchemaOf]:
-    """Which of our FlowSchemas the server uses for a GET; its answer does not matter."""
+    """Ask which of our FlowSchemas the server uses for a GET; its answer does not matter."""
     connection = await load_connection(plane.kubeconfig)
     async with aiohttp.ClientSession() as session:
 
@@ -71,12 +71,12 @@ async def test_the_lease_has_the_queue_of_leader_election(schema_of: SchemaOf) -
 
 
 @pytest.mark.parametrize("path", VITAL)
-async def test_what_the_webhook_needs_does_not_wait_behind_applies(schema_of: SchemaOf, path: str) -> None:
+async def test_requests_that_the_webhook_needs_do_not_wait_behind_applies(schema_of: SchemaOf, path: str) -> None:
     assert await schema_of(ACCOUNT, path) == "rukpak-admission"
 
 
 @pytest.mark.parametrize("path", WORK)
-async def test_work_has_the_queues_of_everybody(schema_of: SchemaOf, path: str) -> None:
+async def test_work_has_the_queues_of_all_accounts(schema_of: SchemaOf, path: str) -> None:
     assert await schema_of(ACCOUNT, path) == ""
 
 

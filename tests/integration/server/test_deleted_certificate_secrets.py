@@ -1,4 +1,4 @@
-"""Somebody deletes the Secrets with the certificates: they come back at once, and no roll-out waits for them."""
+"""The Secrets with the certificates are deleted: they come back at once, and no roll-out waits for them."""
 
 import json
 from pathlib import Path
@@ -108,13 +108,13 @@ async def test_a_replica_that_waits_says_once_what_for(cluster: Cluster, operato
 
 
 async def create_configuration(cluster: Cluster) -> None:
-    """As the chart does. Without a node nobody is reached by a Service, but trust is looked at all the same."""
+    """Create it as the chart does. Without a node no Service reaches a pod, but trust is looked at all the same."""
     manifest = webhook_configuration(system_namespace=cluster.system, client=ServiceClient(cluster.system))
     await cluster.client.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
 
 
 async def occupy_lease(cluster: Cluster) -> None:
-    """Somebody else leads: an operator with `--leader-elect` follows."""
+    """Make another holder the leader: an operator with `--leader-elect` follows."""
     spec = {"holderIdentity": "somebody_", "leaseDurationSeconds": 3600}
     body = {"metadata": {"name": "core.rukpak.io"}, "spec": spec}
     await cluster.client.create(LEASES, cluster.system, json.dumps(body).encode())

@@ -72,7 +72,7 @@ async def test_a_replaced_configuration_is_reported_and_left_alone(cluster: Clus
 
 
 @pytest.mark.usefixtures("called_operator")
-async def test_one_that_the_operator_made_is_made_again(cluster: Cluster) -> None:
+async def test_deleted_configuration_of_the_operator_is_made_again(cluster: Cluster) -> None:
     client = cluster.client
     await until_reached(client)
     former = (await client.get_metadata(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)).uid

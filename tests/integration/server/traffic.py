@@ -26,7 +26,7 @@ def denied_bundle() -> bytes:
 
 
 async def answer_to_a_bundle(client: Client) -> str:
-    """What the API server says to a Bundle that the webhook denies."""
+    """The answer of the API server to a Bundle that the webhook denies."""
     try:
         await client.create(BUNDLES, "", denied_bundle(), dry_run=True)
     except ApiError as error:
