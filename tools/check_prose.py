@@ -26,7 +26,6 @@ NOT_YET = (
     "tests/integration/apply/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
     "tests/integration/permissions/",
-    "tests/integration/webhook_operator/",
     "tests/unit/apply/",
     "tests/unit/controllers/",
     "tests/unit/formats/registry_v1/rules/",

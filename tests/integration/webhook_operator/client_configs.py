@@ -7,7 +7,7 @@ from tests.integration.webhook_operator.program import Json
 
 
 def client_configs(made: Json) -> list[Json]:
-    """Of any object; most have none."""
+    """The client configurations of any object; most have none."""
     match made["kind"]:
         case "MutatingWebhookConfiguration" | "ValidatingWebhookConfiguration":
             return [webhook["clientConfig"] for webhook in made["webhooks"]]

@@ -44,7 +44,7 @@ class Installation:
         return GadgetBundle(version=version, package=self.name, group=self.group, image=image.name())
 
     def prepare(self) -> None:
-        """What the operator of ours would make: the namespace, and the certificate of the Service."""
+        """Make what our operator would: the namespace, and the certificate of the Service."""
         service = f"{self.bundle('0.1.0').deployment_name}-service"
         pair = self.authority.issue(Subject(name=service, dns_names=[f"{service}.{self.name}.svc"]))
         self.apply(
@@ -79,7 +79,7 @@ class Installation:
         self.kubectl.run("apply", "--server-side", "-f", "-", stdin="\n---\n".join(map(json.dumps, objects)))
 
     def remove(self) -> None:
-        """The webhooks first: nobody serves them later."""
+        """Delete the objects, the webhooks first: no pod serves them later."""
         objects = sorted(self.rendered("0.1.0"), key=lambda made: not client_configs(made))
         self.kubectl.run(
             "delete", "--ignore-not-found", "-f", "-", stdin="\n---\n".join(map(json.dumps, objects)), seconds=180

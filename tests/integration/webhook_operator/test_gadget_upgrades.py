@@ -22,7 +22,7 @@ CALLED = {"CustomResourceDefinition", "MutatingWebhookConfiguration", "Validatin
 
 @dataclass(frozen=True, kw_only=True)
 class Installer:
-    """Of what the API server has to know; the program stands in for the Service."""
+    """Installs the objects that the API server has to know; the program stands in for the Service."""
 
     kubectl: Kubectl
     program: Program
@@ -89,7 +89,7 @@ def test_a_second_version_comes_and_goes(installer: Installer, gadgets: Gadgets)
     assert gadgets.sizes("v1", ["old", "new"]) == [3, 4]
 
 
-def test_what_was_stored_in_the_second_version_keeps_it(installer: Installer, gadgets: Gadgets) -> None:
+def test_version_with_stored_objects_cannot_be_removed(installer: Installer, gadgets: Gadgets) -> None:
     gadgets.apply("v1", "old", size=3, color="red")
     installer.install("0.3.0")
     gadgets.until_served("v2")

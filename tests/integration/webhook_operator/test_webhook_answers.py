@@ -1,4 +1,4 @@
-"""What the operator of the e2e bundles answers an API server."""
+"""Answers of the operator of the e2e bundles to an API server."""
 
 import base64
 import json
@@ -90,7 +90,7 @@ def test_conversion_there_and_back_loses_nothing(program: Program, first: Json, 
         (gadget("v1", spec=[]), "objects[1]: spec: "),
     ],
 )
-def test_what_cannot_be_converted_is_named(program: Program, object_: Json, message: str) -> None:
+def test_object_that_cannot_be_converted_is_named(program: Program, object_: Json, message: str) -> None:
     response = program.convert("v2", gadget(), object_)
     assert response["result"]["status"] == "Failure"
     assert response["result"]["message"].startswith(message)
@@ -107,5 +107,5 @@ def test_what_cannot_be_converted_is_named(program: Program, object_: Json, mess
         ("/elsewhere", b"{}", 404),
     ],
 )
-def test_what_is_not_a_review_is_refused(program: Program, path: str, body: bytes, status: int) -> None:
+def test_body_that_is_not_a_review_is_refused(program: Program, path: str, body: bytes, status: int) -> None:
     assert program.post(path, body).status == status

@@ -1,4 +1,4 @@
-"""A new certificate is served without a refused request, and a stop refuses nobody either."""
+"""A new certificate is served without a refused request, and a stop refuses no request either."""
 
 import json
 import signal
@@ -32,7 +32,7 @@ def publish(directory: CertificateDirectory, pair: KeyPair) -> None:
     directory.publish(pair.certificate, pair.key)
 
 
-def test_it_is_ready_once_there_is_a_certificate(directory: CertificateDirectory, authority: Authority) -> None:
+def test_program_is_ready_once_there_is_a_certificate(directory: CertificateDirectory, authority: Authority) -> None:
     with running(directory.path, authority) as program:
         assert program.health("/readyz") == 503
         publish(directory, serving_pair(authority))
@@ -87,7 +87,9 @@ def test_files_that_do_not_fit_change_nothing(directory: CertificateDirectory, a
         assert served(program) == der(second)
 
 
-def test_it_serves_on_while_others_learn_that_it_stops(directory: CertificateDirectory, authority: Authority) -> None:
+def test_stopping_program_serves_on_while_clients_learn_of_it(
+    directory: CertificateDirectory, authority: Authority
+) -> None:
     publish(directory, serving_pair(authority))
     with running(directory.path, authority, drain="1h") as program:
         program.until_ready()
