@@ -3,7 +3,7 @@
 import json
 import os
 from collections.abc import Mapping
-from contextlib import closing
+from contextlib import closing, suppress
 from http import HTTPStatus
 from http.client import HTTPConnection
 from pathlib import Path
@@ -228,8 +228,10 @@ def test_only_the_path_that_helm_was_told_counts_in_a_shared_network(
 
 def _urls_of_children() -> set[str]:
     children = Path(f"/proc/{os.getpid()}/task").glob("*/children")
-    pids = [pid for file in children for pid in file.read_text(encoding="utf-8").split()]
-    variables = [one for pid in pids for one in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")]
+    variables = list[bytes]()
+    for pid in [pid for file in children for pid in file.read_text(encoding="utf-8").split()]:
+        with suppress(ProcessLookupError):  # a zombie, which a test before this one has left
+            variables += Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
     return {one.decode().partition("=")[2] for one in variables if one.startswith(VARIABLE.encode())}
 
 
