@@ -78,6 +78,10 @@ class StatusWrites:
             self._held = awaited, now
         return max(self.written_at, self._held[1] if self._held else self.written_at) + WRITE_INTERVAL_SECONDS
 
+    def unchanged(self) -> None:
+        """Nothing is held any more: the status is as it should be."""
+        self._held = None
+
     def written(self, now: float) -> None:
         self.written_at, self._held = now, None
 
@@ -113,6 +117,7 @@ class StatusWriter(Generic[Kind]):
         """In the place of the status that `latest` has. Without `writes` it is not paced."""
         writes = writes or StatusWrites()
         if status == latest.status:
+            writes.unchanged()
             return StatusWriteResult(result=WriteResult.UNCHANGED)
         pause = writes.due(self._awaits(latest.status, status), now := self._pace()) - now
         if pause > 0:

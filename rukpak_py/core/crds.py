@@ -59,6 +59,9 @@ def crd_facts(crd: bytes | Mapping[str, Any]) -> CrdFacts | None:
         found = _CRD.decode(crd) if isinstance(crd, bytes) else msgspec.convert(crd, _Crd)
     except msgspec.DecodeError:
         return None
+    names = found.spec.names
+    if not (found.spec.group and names.kind and names.plural):
+        return None
     conditions: list[_Condition] = []
     with suppress(msgspec.ValidationError):
         conditions = msgspec.convert(found.status, _Status).conditions or []

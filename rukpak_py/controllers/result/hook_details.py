@@ -40,8 +40,10 @@ class FailedHook(Detail, frozen=True, kw_only=True):
         return say(self.event, objects[0], self.why)
 
 
-class SupersededHook(Detail, frozen=True, kw_only=True):
-    """A hook of a superseded installation, which is not stopped."""
+class SupersededHook(Detail, frozen=True, kw_only=True, tag="FormerHook"):
+    """A hook of a superseded installation, which is not stopped. The tags are those of former releases: they are part
+    of the identity of a note.
+    """
 
     event: str
 
@@ -49,7 +51,7 @@ class SupersededHook(Detail, frozen=True, kw_only=True):
         return messages.superseded_hook_runs(self.event, objects[0])
 
 
-class SupersededHookStays(Detail, frozen=True, kw_only=True):
+class SupersededHookStays(Detail, frozen=True, kw_only=True, tag="FormerHookStays"):
     event: str
     why: str
 
@@ -57,7 +59,7 @@ class SupersededHookStays(Detail, frozen=True, kw_only=True):
         return messages.superseded_hook_stays(self.event, objects[0], self.why)
 
 
-class SupersededHookEnd(Detail, frozen=True, kw_only=True):
+class SupersededHookEnd(Detail, frozen=True, kw_only=True, tag="FormerHookEnd"):
     """`why`: it failed; empty: it succeeded."""
 
     event: str

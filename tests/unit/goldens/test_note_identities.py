@@ -3,6 +3,7 @@
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.deployment_details import ContestedFields, GoingObjects, HiddenKinds
+from rukpak_py.controllers.result.hook_details import SupersededHook, SupersededHookEnd, SupersededHookStays
 from rukpak_py.controllers.result.progress import Fact, Words
 from rukpak_py.controllers.result.reported_facts import identity_of
 from rukpak_py.core.objects import ObjectKey
@@ -18,6 +19,13 @@ FACTS = {
     "a detail in a detail": Fact(
         cause=Cause.DELETING,
         detail=GoingObjects(what="CRD", objects=("a",), hidden=HiddenKinds(unserved=("Widget.example.com",))),
+    ),
+    "a superseded hook": Fact(cause=Cause.FORMER_HOOK, detail=SupersededHook(event="pre-upgrade"), objects=(B,)),
+    "a superseded hook that stays": Fact(
+        cause=Cause.FORMER_HOOK_LEFT, detail=SupersededHookStays(event="pre-upgrade", why="a"), objects=(B,)
+    ),
+    "the end of a superseded hook": Fact(
+        cause=Cause.FORMER_HOOK_ENDED, detail=SupersededHookEnd(event="pre-upgrade"), objects=(B,)
     ),
     "health": Fact(cause=Cause.UNHEALTHY, detail=Words(words="0/1"), objects=(A,)),
 }
