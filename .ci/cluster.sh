@@ -13,7 +13,7 @@ is_root_on_linux() { [ "$(uname -s)" = Linux ] && [ "$(id -u)" = 0 ]; }
 # Without the lock: the programs of a cluster that was left behind would hold it for ever.
 cluster() { .venv/bin/python -m e2e.cluster "$@" --state "$state" 9>&-; }
 
-# Who brings the cluster up takes it down, and who uses it meanwhile would lose it.
+# The command that brings the cluster up takes it down: another one that uses it meanwhile would lose it.
 use_cluster() {
     if [ "${RUKPAK_CLUSTER_HELD:-}" = "$state" ] || ! command -v flock >/dev/null; then return; fi
     exec 9>>"$state.lock"
