@@ -1,8 +1,8 @@
 // An operator for tests whose only work is its webhooks: it defaults, validates and converts objects of the kind Gadget.
 //
 // Webhooks are served with TLS from the files of a mounted Secret, probes without TLS on another port. It is ready once
-// a certificate was loaded. Asked to stop, it first becomes not ready and goes on serving until nobody is sent here any
-// more; then it finishes what it has begun.
+// a certificate was loaded. Asked to stop, it first becomes not ready and goes on serving until no client is sent here
+// any more; then it finishes the requests that it has begun.
 package main
 
 import (
@@ -115,7 +115,7 @@ func webhooks() http.Handler {
 	return mux
 }
 
-// closingWhile ends connections with their next answer: whoever calls again is sent to another pod.
+// closingWhile ends connections with their next answer: a client that calls again is sent to another pod.
 func closingWhile(draining *atomic.Bool, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(response http.ResponseWriter, request *http.Request) {
 		if draining.Load() {
