@@ -9,7 +9,7 @@
 // [name, type expression, option...]; the name of an embedded struct's field is empty. Two types of one name are told
 // apart by their API group: "admissionregistration.ServiceReference"; where the kinds bring a name that is taken, by
 // group and version: "autoscaling.v2.MetricSpec". A kind is an entry by apiVersion and name, "apps/v1/DaemonSet"; of
-// kinds the status is left out, which nobody applies.
+// kinds the status is left out, which is never applied.
 package main
 
 import (
@@ -52,7 +52,7 @@ var roots = []any{
 	appsv1.Deployment{},
 }
 
-// The stable APIs of the server itself whose objects somebody may ship.
+// The stable APIs of the server itself whose objects a bundle may ship.
 var builtin = runtime.NewSchemeBuilder(
 	admissionregistrationv1.AddToScheme,
 	apiextensionsv1.AddToScheme,
@@ -72,7 +72,7 @@ var builtin = runtime.NewSchemeBuilder(
 	storagev1.AddToScheme,
 )
 
-// What nobody ships: it is posted to a subresource, or the cluster's own components write it.
+// Kinds that no bundle ships: they are posted to a subresource, or the cluster's own components write them.
 var notShipped = []string{
 	"Binding", "CSINode", "CSIStorageCapacity", "ComponentStatus", "ControllerRevision", "Event", "Eviction", "IPAddress",
 	"Node", "PodStatusResult", "RangeAllocation", "ResourceSlice", "Scale", "VolumeAttachment",
