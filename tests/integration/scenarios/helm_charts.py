@@ -34,7 +34,7 @@ HELLO_WORLD = {
 
 
 def below(root: str, files: Files) -> dict[str, bytes]:
-    """As a source has them; an empty `root` is the bundle's own."""
+    """The files below a folder, as a source has them; an empty `root` is the bundle's own."""
     return {f"{root}/{path}".lstrip("/"): text.encode() for path, text in files.items()}
 
 

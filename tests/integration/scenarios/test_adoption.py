@@ -10,7 +10,7 @@ from tests.waiting import eventually
 
 
 async def apply_by_hand(stage: Stage, manifest: Document) -> None:
-    """As a user does: `kubectl apply`, with its annotation and its own field manager."""
+    """Apply as a user does: by `kubectl apply`, with its annotation and its own field manager."""
     await stage.run_kubectl("apply", "--filename=-", stdin=json.dumps(manifest))
 
 
@@ -20,7 +20,7 @@ async def has_event(stage: Stage, text: str) -> bool:
 
 
 async def test_object_without_an_owner_is_left_alone(stage: Stage) -> None:
-    """And nothing else of the content is written."""
+    """Nothing else of the content is written either."""
     await apply_by_hand(stage, settings(stage.namespace, key="mine"))
     before = await stage.settings()
     await stage.deploy(await stage.content(settings(stage.namespace), settings(stage.namespace, "another")))

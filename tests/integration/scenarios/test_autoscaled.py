@@ -33,7 +33,7 @@ async def replicas_after(stage: Stage, number: int) -> int:
 
 
 async def test_an_autoscaler_of_the_bundle_has_the_replicas(stage: Stage) -> None:
-    """Those that were applied before it came stay as they are, and that they are left out is said once."""
+    """Replicas that were applied before it came stay as they are; one Event says that they are left out."""
     name = await stage.deploy(await stage.content(web(stage, replicas=2)))
     await stage.until_deployment(name, says("Installed", "True"))
     assert (await stage.get(DEPLOYMENTS, stage.namespace, "web"))["spec"]["replicas"] == 2

@@ -30,7 +30,7 @@ async def unpacked(stage: Stage) -> str:
 
 
 async def always_refused(stage: Stage, name: str, spec: dict[str, Any]) -> None:
-    """As often as one can ask in a while."""
+    """Patch the spec for a while: each request is refused, and the spec stays as it is."""
     patch = json.dumps({"spec": spec}).encode()
     before = await stage.get(BUNDLES, "", name)
     async for _ in during(A_WHILE):

@@ -35,7 +35,7 @@ async def patch_mirror(stage: Stage, **body: Any) -> None:
 
 
 async def test_the_sample_of_the_old_document_works(stage: Stage, registry: Registry) -> None:
-    """Only the name and the address of the image are not as printed."""
+    """The name and the address of the image alone are not as printed."""
     comment, _, printed = SAMPLE.read_text().partition("\n")
     assert comment.startswith("#")
     assert f"```yaml\n{printed}```" in PAGE.read_text()
@@ -132,8 +132,8 @@ async def test_a_deleted_deployment_comes_back(stage: Stage) -> None:
     await instances.until_ready(stage)
 
 
-async def test_an_upgrade_by_the_instance(stage: Stage) -> None:
-    """No Event: nothing was put back."""
+async def test_upgrade_by_the_instance_is_no_drift(stage: Stage) -> None:
+    """No Event says that drift was reverted."""
     await instances.create(stage, await stage.content(settings(stage.namespace, key="1"), name="v1"))
     await instances.until_ready(stage)
     v2 = await stage.content(settings(stage.namespace, key="2"), name="v2")

@@ -24,7 +24,9 @@ async def shown(stage: Stage, *arguments: str) -> tuple[list[str], list[str]]:
     return names, [row[start:end].strip() for start, end in zip(starts, ends, strict=True)]
 
 
-async def test_a_deployment_that_is_installed(stage: Stage, git_repository: Repository, git_web: GitWebServer) -> None:
+async def test_installed_deployment_shows_its_state_and_commit(
+    stage: Stage, git_repository: Repository, git_web: GitWebServer
+) -> None:
     commit = git_repository.commit({"manifests/a.yaml": yaml.safe_dump(settings(stage.namespace)).encode()})
     git = {"repository": git_web.url(NAME), "ref": {"branch": "main"}, "caBundle": git_web.ca_bundle}
     name = await stage.installed({"type": "git", "git": git})
@@ -54,7 +56,7 @@ async def test_a_deployment_that_waits_says_for_what(stage: Stage) -> None:
 
 
 @pytest.mark.usefixtures("helm")
-async def test_a_chart_with_its_versions(stage: Stage) -> None:
+async def test_installed_chart_shows_its_name_and_versions(stage: Stage) -> None:
     metadata = "apiVersion: v2\nname: redis\nversion: 18.1.0\nappVersion: 7.2.1\n"
     name = await installed(stage, {"Chart.yaml": metadata, "templates/a.yaml": settings_template(a="1")})
     content = (await stage.deployment(name))["status"]["content"]

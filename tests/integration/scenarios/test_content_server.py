@@ -48,7 +48,7 @@ async def test_scenario_34_content_is_downloaded_with_the_role_for_it(stage: Sta
     assert (stage.operator.storage / f"{name}.tgz").read_bytes() == answer.body
 
 
-async def test_parts_and_conditions(stage: Stage, reader: Caller) -> None:
+async def test_ranges_and_conditional_requests_are_answered(stage: Stage, reader: Caller) -> None:
     name = await unpacked(stage)
     whole = await reader.get(name)
     tag, size = whole.headers["ETag"], len(whole.body)
@@ -134,7 +134,7 @@ async def test_a_right_that_is_given_counts_at_once(accounts: Accounts) -> None:
     assert (await late.get("other")).status == 403
 
 
-async def test_a_client_certificate_of_the_cluster(stage: Stage, accounts: Accounts) -> None:
+async def test_client_certificate_of_the_cluster_may_read_and_not_write(stage: Stage, accounts: Accounts) -> None:
     """The credential of most administrators' kubeconfigs, which have no token."""
     name = await unpacked(stage)
     admin = await accounts.admin()

@@ -9,7 +9,7 @@ def with_short_name(crd: Document) -> Document:
     return crd
 
 
-async def test_names_that_are_taken(stage: Stage) -> None:
+async def test_crd_with_taken_names_is_told_and_established_once_they_are_free(stage: Stage) -> None:
     theirs = with_short_name(definition(stage.group, "Gadget"))
     await stage.create(CRDS, "", theirs)
     await stage.deploy(await stage.content(with_short_name(definition(stage.group))))

@@ -20,7 +20,7 @@ CANARY = "canary-of-git-bundles"
 
 @pytest.fixture
 def served(stage: Stage, git_repository: Repository) -> Repository:
-    """As the sample of the original: a bundle at the root, with a tag, and another one in dev/deploy."""
+    """A repository as in the sample of the original: a bundle at the root, with a tag, and another in dev/deploy."""
     root = yaml.safe_dump(settings(stage.namespace, "root")).encode()
     deploy = yaml.safe_dump(settings(stage.namespace, "deploy")).encode()
     files = {"README.md": b"# combo\n", "manifests/00.yaml": root, "dev/deploy/manifests/00.yaml": deploy}

@@ -67,7 +67,7 @@ async def test_scenarios_52_and_53_an_archive_of_a_chart(stage: Stage, site: Sit
     await hello_world(stage, http(site, ours))
 
 
-async def test_scenario_54_its_workload_is_deleted(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_scenario_54_deleted_workload_of_an_archive_comes_back(stage: Stage, site: Site, ours: Authority) -> None:
     await comes_back(stage, await hello_world(stage, http(site, ours)))
 
 
@@ -95,7 +95,9 @@ async def test_scenarios_58_and_59_one_chart_in_a_directory_of_git(
     await hello_world(stage, git(git_web, "./charts"))
 
 
-async def test_scenario_60_its_workload_is_deleted(stage: Stage, charts: Repository, git_web: GitWebServer) -> None:
+async def test_scenario_60_deleted_workload_of_a_repository_comes_back(
+    stage: Stage, charts: Repository, git_web: GitWebServer
+) -> None:
     await comes_back(stage, await hello_world(stage, git(git_web, "./charts")))
 
 
@@ -108,7 +110,7 @@ async def test_scenario_61_a_chart_at_the_root(stage: Stage, charts: Repository,
     assert (await stage.get(BUNDLES, "", bundle["metadata"]["name"]))["status"]["contentURL"]
 
 
-async def test_scenario_62_values(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_scenario_62_values_of_the_config_are_used(stage: Stage, site: Site, ours: Authority) -> None:
     await hello_world(stage, http(site, ours), name="fromvalues", config={"values": "nameOverride: fromvalues\n"})
 
 

@@ -97,7 +97,7 @@ async def test_from_one_way_to_the_other_and_back(stage: Stage) -> None:
     assert await stage.exists(widgets(stage.group), "", "one")
 
 
-async def test_skipped_they_are_not_there(stage: Stage) -> None:
+async def test_skipped_crds_are_not_created(stage: Stage) -> None:
     """The chart waits for the kind, as with helm, until another brings it."""
     name = await deploy(
         stage, await chart_source(stage, files(stage, definition(stage.group))), config={"crds": "Skip"}

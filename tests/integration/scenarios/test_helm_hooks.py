@@ -326,7 +326,7 @@ async def test_a_hook_of_a_kind_that_is_not_there_waits_for_the_kind(stage: Stag
 
 
 async def test_hooks_that_ended_go_when_their_installation_is_superseded_between_two(stage: Stage) -> None:
-    """For a chart without hooks of its own, and for what is installed."""
+    """The one that supersedes it is a chart without hooks of its own, or the installed content."""
     thing = widget(stage.group)
     thing["metadata"]["annotations"] = {"helm.sh/hook": "pre-install,pre-upgrade"}
     files = {

@@ -21,7 +21,7 @@ async def until_settings(stage: Stage, name: str = "settings", **data: str) -> D
 
 
 async def test_values_are_changed_and_removed(stage: Stage) -> None:
-    """Without values those of the chart count, not those of the release before."""
+    """Without values the chart's own count, not those of the release before."""
     name = await installed(stage, VALUED, config={"values": "a: ours\n"})
     await until_settings(stage, a="ours", b="chart")
     await stage.edit(name, config={"values": {"b": "ours"}})
@@ -60,7 +60,7 @@ async def test_values_that_do_not_render_leave_what_is_installed(stage: Stage) -
         ({"valuesFrom": [{"kind": "Pod"}]}, "spec.config.valuesFrom[0].kind must be Secret or ConfigMap, got 'Pod'"),
     ],
 )
-async def test_a_config_that_is_refused(stage: Stage, config: Document, text: str) -> None:
+async def test_refused_config_installs_nothing(stage: Stage, config: Document, text: str) -> None:
     name = await deploy(stage, await chart_source(stage, VALUED), config=config)
     await stage.until_deployment(name, says("HasValidBundle", "False", "BundleLoadFailed", text))
     assert not await stage.has_settings()
@@ -137,14 +137,14 @@ async def test_kept_object_stays_when_it_leaves_the_chart(stage: Stage) -> None:
     assert await stage.has_settings("kept")
 
 
-async def test_a_chart_with_many_objects(stage: Stage) -> None:
+async def test_chart_with_many_objects_is_installed(stage: Stage) -> None:
     template = f"{{{{ range $i := until {MANY} }}}}\n---\n{settings('many-{{ $i }}', a='$i')}{{{{ end }}}}"
     name = await deploy(stage, await chart_source(stage, {"templates/many.yaml": template}))
     await stage.until_deployment(name, says("Ready", "True"), seconds=90)
     assert await stage.has_settings(f"many-{MANY - 1}")
 
 
-async def test_classes_that_do_not_fit(stage: Stage) -> None:
+async def test_chart_of_a_deployment_of_another_class_is_refused(stage: Stage) -> None:
     name = await deploy(stage, await chart_source(stage, VALUED), provisionerClassName=PLAIN_CLASS)
     text = (
         "a BundleDeployment of class core-rukpak-io-plain cannot install a Bundle of class core-rukpak-io-helm; "
@@ -218,8 +218,8 @@ async def test_null_in_values_is_kept_or_dropped_by_the_way_it_is_sent(stage: St
     assert await sent(object_form, "apply", "--server-side", "--force-conflicts") == object_form
 
 
-async def test_the_name_of_the_release(stage: Stage) -> None:
-    """Another one is an upgrade, and one that helm does not take leaves what is installed."""
+async def test_release_name_that_changes_is_an_upgrade_and_a_wrong_one_is_refused(stage: Stage) -> None:
+    """A name that helm does not take leaves the installed content as it is."""
     chart = await chart_source(stage, {"templates/a.yaml": settings(a=".Release.Name")})
     name = await deploy(stage, chart, config={"releaseName": "first"})
     await until_settings(stage, a="first")

@@ -64,7 +64,7 @@ class Shell:
 
 @pytest.fixture
 def case(helm: HelmProgram, tmp_path: Path) -> Case:
-    """With a Secret that keeps its password by `lookup`."""
+    """The case of a chart with a Secret that keeps its password by `lookup`."""
     (made,) = own_cases(tmp_path / "charts", Path(helm.path), {"kept-password"})
     return replace(made, values={"port": 6000})
 

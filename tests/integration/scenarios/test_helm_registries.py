@@ -36,7 +36,7 @@ def packaged(helm: HelmProgram, folder: Path, files: Mapping[str, str | bytes], 
 
 
 def pushed(registry: Registry, helm: HelmProgram, archive: Path) -> str:
-    """With a signature beside it; the reference of the chart."""
+    """Push the chart with a signature beside it; return its reference."""
     ours = archive.with_name("authority.pem")
     ours.write_text(registry.authority)
     archive.with_name(f"{archive.name}.prov").write_text("no real signature\n")

@@ -133,7 +133,7 @@ async def test_marks_of_ours_in_content_are_ours_to_set(stage: Stage) -> None:
     assert metadata["annotations"]["core.rukpak.io/applied"] != "sha256:0"
 
 
-async def test_a_bundle_of_the_longest_name(stage: Stage) -> None:
+async def test_bundle_of_the_longest_name_is_unpacked(stage: Stage) -> None:
     name = stage.name + "x" * (52 - len(stage.name))
     await stage.bundle(await stage.content(settings(stage.namespace)), name=name)
     await stage.until_bundle(name, phase("Unpacked"))

@@ -25,7 +25,7 @@ def ours(tmp_path: Path) -> Authority:
 
 @pytest.fixture
 async def site(ours: Authority) -> AsyncIterator[Site]:
-    """With a certificate of a private authority."""
+    """A web server with a certificate of a private authority."""
     async with website(ours.server("127.0.0.1")) as site:
         yield site
 
@@ -44,7 +44,7 @@ def failed(*texts: str) -> Any:
 
 
 def guarded(site: Site, path: str, body: bytes) -> None:
-    """Only for the one user."""
+    """Serve the archive to the one user only."""
     expected = f"Basic {b64encode(f'{USER}:{PASSWORD}'.encode()).decode()}"
 
     async def answer(request: web.Request) -> web.Response:
@@ -97,20 +97,20 @@ async def test_unpacked_http_bundle_resolves_to_its_spec_without_certificates(
     assert found["status"]["resolvedSource"] == {"type": "http", "http": resolved}, "certificates are no news"
 
 
-async def test_another_archive_than_the_checksum_says(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_archive_with_another_checksum_is_a_content_error(stage: Stage, site: Site, ours: Authority) -> None:
     site.gives("/bundle.tgz", archive(stage))
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours, sha256="0" * 64))
     await stage.until_bundle(name, failed("but sha256 of the source is 000"), says("Stalled", "True", "ContentError"))
 
 
-async def test_an_archive_that_comes_later(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_archive_that_comes_later_is_unpacked(stage: Stage, site: Site, ours: Authority) -> None:
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours))
     await stage.until_bundle(name, failed("404 Not Found"), says("Reconciling", "True"))
     site.gives("/bundle.tgz", archive(stage))
     await stage.until_bundle(name, phase("Unpacked"))
 
 
-async def test_an_authority_that_is_not_trusted(stage: Stage, site: Site) -> None:
+async def test_untrusted_authority_is_told(stage: Stage, site: Site) -> None:
     name = await stage.bundle({"type": "http", "http": {"url": site.url("/bundle.tgz")}})
     await stage.until_bundle(name, failed(f"the certificate of 127.0.0.1:{site.port} is not trusted"))
 
@@ -131,13 +131,13 @@ async def test_a_login_from_a_secret_and_no_trace_of_it_c18(stage: Stage, site: 
     assert all(PASSWORD not in one and b64encode(PASSWORD.encode()).decode() not in one for one in shown)
 
 
-async def test_a_refused_login(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_request_without_a_login_is_refused_with_advice(stage: Stage, site: Site, ours: Authority) -> None:
     guarded(site, "/bundle.tgz", archive(stage))
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours))
     await stage.until_bundle(name, failed('unexpected status "401 Unauthorized": name a Secret with username'))
 
 
-async def test_a_secret_that_comes_later(stage: Stage, site: Site, ours: Authority) -> None:
+async def test_bundle_is_unpacked_once_its_secret_exists(stage: Stage, site: Site, ours: Authority) -> None:
     guarded(site, "/bundle.tgz", archive(stage))
     secret = {"secret": {"name": f"{stage.name}-login"}}
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours, auth=secret))
@@ -147,7 +147,7 @@ async def test_a_secret_that_comes_later(stage: Stage, site: Site, ours: Authori
 
 
 async def test_a_corrected_secret_is_noticed_at_once(stage: Stage, site: Site, ours: Authority) -> None:
-    """Not at the end of the five minutes after which a login that was refused is tried again."""
+    """It does not wait for the five minutes after which a login that was refused is tried again."""
     guarded(site, "/bundle.tgz", archive(stage))
     secret = await login(stage, password="wrong")
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours, auth={"secret": {"name": secret}}))
@@ -159,7 +159,7 @@ async def test_a_corrected_secret_is_noticed_at_once(stage: Stage, site: Site, o
 
 
 async def test_the_api_server_is_not_a_source(stage: Stage) -> None:
-    """Not even by loopback, which these tests allow."""
+    """Loopback addresses, which these tests allow, do not reach it either."""
     server = (
         await stage.run_kubectl("config", "view", "--minify", "-o=jsonpath={.clusters[0].cluster.server}")
     ).strip()

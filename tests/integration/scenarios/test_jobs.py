@@ -12,7 +12,7 @@ JOBS = Resource(gvk=GroupVersionKind("batch", "v1", "Job"), plural="jobs", names
 
 
 def job(namespace: str, name: str = "migrate", **more: Any) -> Document:
-    """Its pods fit no node, so a test decides how they end."""
+    """A Job whose pods fit no node, so a test decides how they end."""
     container = {"name": "main", "image": "registry.example.com/none"}
     pod = {"restartPolicy": "Never", "nodeSelector": {"example.com/never": "true"}, "containers": [container]}
     spec = {"backoffLimit": 0, "template": {"spec": pod}, **more}
@@ -20,7 +20,7 @@ def job(namespace: str, name: str = "migrate", **more: Any) -> Document:
 
 
 async def upgraded(stage: Stage, **more: Any) -> str:
-    """From content with the ConfigMap `leaves` to content with a Job, which has started."""
+    """Upgrade from content with the ConfigMap `leaves` to content with a Job, which has started."""
     first = await stage.content(settings(stage.namespace), settings(stage.namespace, "leaves"))
     name = await stage.installed(first)
     await stage.edit_template(

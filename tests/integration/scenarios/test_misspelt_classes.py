@@ -11,7 +11,7 @@ TEXT = f'there is no provisioner class "{MISSPELT}" (did you mean "{PLAIN_CLASS}
 STALLED = says("Stalled", "True", "ClassUnknown", TEXT)
 
 
-async def test_a_bundle_says_it(stage: Stage) -> None:
+async def test_bundle_of_a_misspelt_class_is_stalled(stage: Stage) -> None:
     name = await stage.bundle(await stage.content(settings(stage.namespace)), provisioner=MISSPELT)
     await stage.until_bundle(name, says("Ready", "False", "ClassUnknown", TEXT, "of a new Bundle"), STALLED)
     await until_told(stage, name, "ClassUnknown", f"Warning: {TEXT}")

@@ -1,4 +1,4 @@
-"""Where objects without a namespace go, and what happens when that namespace is not there."""
+"""The namespace of objects that name none, also when it does not exist."""
 
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES
@@ -9,12 +9,12 @@ def homeless(name: str = "settings") -> Document:
     return settings("", name)
 
 
-async def test_by_default_they_go_to_the_system_namespace(stage: Stage) -> None:
+async def test_objects_without_a_namespace_go_to_the_system_namespace(stage: Stage) -> None:
     await stage.installed(await stage.content(homeless(stage.name)))
     assert await stage.exists(CONFIG_MAPS, DEFAULT_SYSTEM_NAMESPACE, stage.name)
 
 
-async def test_the_install_namespace_is_where_they_go(stage: Stage) -> None:
+async def test_objects_without_a_namespace_go_to_the_install_namespace(stage: Stage) -> None:
     await stage.installed(await stage.content(homeless()), installNamespace=stage.namespace)
     assert await stage.has_settings()
 

@@ -103,7 +103,7 @@ async def until_bundles(stage: Stage, count: int) -> list[Document]:
     return found
 
 
-async def test_a_good_edit_after_bad_ones(stage: Stage) -> None:
+async def test_good_edit_after_bad_ones_is_installed(stage: Stage) -> None:
     """Any number of failed edits; none of their Bundles stays."""
     await after_a_bad_edit(stage, UNUSABLE)
     for number in range(5):

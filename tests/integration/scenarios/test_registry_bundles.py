@@ -31,7 +31,7 @@ def watched(found: Document) -> str:
 
 @pytest.fixture
 def own_namespace(stage: Stage) -> str:
-    """Where a bundle goes that suggests no namespace; it stays, so the test takes it away."""
+    """The namespace of a bundle that suggests none; it stays, so the test deletes it."""
     name = f"{package(stage)}-system"
     stage.made.append((NAMESPACES, "", name))
     return name
@@ -101,7 +101,7 @@ async def test_the_namespace_of_a_bundle_is_shared_and_stays(stage: Stage, own_n
     assert "Namespace" not in kinds
 
 
-async def test_a_namespace_that_the_bundle_suggests(stage: Stage) -> None:
+async def test_bundle_is_installed_in_the_namespace_that_it_suggests(stage: Stage) -> None:
     suggested = f"{stage.name}-suggested"
     stage.made.append((NAMESPACES, "", suggested))
     annotations = {"operatorframework.io/suggested-namespace": suggested}
@@ -203,7 +203,7 @@ async def test_a_required_api_is_waited_for(stage: Stage) -> None:
     await stage.until_ready(stage.name)
 
 
-async def test_classes_that_do_not_fit(stage: Stage) -> None:
+async def test_plain_bundle_of_a_registry_deployment_is_refused(stage: Stage) -> None:
     source = await stage.content({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "a"}})
     await stage.deploy(source, provisionerClassName=REGISTRY_CLASS)
     text = f"a BundleDeployment of class {REGISTRY_CLASS} cannot install a Bundle of class {PLAIN_CLASS}"

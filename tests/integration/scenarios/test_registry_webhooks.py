@@ -181,7 +181,7 @@ async def test_foreign_secret_of_a_certificate_is_a_conflict(stage: Stage) -> No
 
 
 async def test_a_secret_that_was_orphaned_is_taken_and_signed_anew(stage: Stage) -> None:
-    """With everything else of the deployment; the webhooks still trust what their pods serve."""
+    """It is orphaned with all objects of the deployment; the webhooks still trust what their pods serve."""
     await installed(stage, validating(stage))
     former, before = await stage.deployment(), await trust(stage)
     await stage.run_kubectl("delete", "bundledeployment", stage.name, "--cascade=orphan", "--timeout=60s")
@@ -219,7 +219,7 @@ async def test_installed_version_is_kept_while_a_foreign_secret_is_in_the_way(st
 
 
 async def test_cert_manager_is_left_to_its_work(stage: Stage) -> None:
-    """Its kinds are missing here, which is what blocks; nothing of ours is made."""
+    """Its kinds are missing here, which blocks the install; nothing of ours is made."""
     source = await registry_source(stage, webhooks=[validating(stage)])
     config = {"certificates": "cert-manager"}
     await deploy(stage, source, installNamespace=stage.namespace, config=config)

@@ -58,7 +58,7 @@ async def test_waiting_for_ready_works_from_the_first_second(stage: Stage) -> No
 
 
 async def test_every_condition_is_there_from_the_first_write_on(stage: Stage) -> None:
-    """And Ready is Unknown until it is known: a new object never looks as if all were well."""
+    """Ready is Unknown until it is known: a new object never looks as if all were well."""
     version = (await stage.client.list_metadata(BUNDLE_DEPLOYMENTS)).resource_version
     name = await stage.deploy(await stage.content(settings(stage.namespace)))
     first, *later = await statuses(stage, BUNDLE_DEPLOYMENTS, name, version)
@@ -154,7 +154,7 @@ async def test_a_deployment_that_gave_up_never_stalls(stage: Stage) -> None:
 
 
 async def test_an_unhealthy_upgrade_keeps_what_left_the_content(stage: Stage) -> None:
-    """Until it is healthy, or the deployment says that applied is enough."""
+    """They stay until it is healthy, or the deployment says that applied is enough."""
     name = await stage.installed(await stage.content(settings(stage.namespace, "leaves")))
     former = (await stage.deployment())["status"]["activeBundle"]
     await stage.edit_template(name, await stage.content(pods(stage.namespace), name="v2"))
@@ -183,8 +183,8 @@ async def test_the_last_five_installations_are_remembered(stage: Stage) -> None:
     assert [one["time"] for one in history] == sorted((one["time"] for one in history), reverse=True)
 
 
-async def test_going_back_to_a_former_template(stage: Stage) -> None:
-    """The history holds what it takes."""
+async def test_template_of_the_history_can_be_installed_again(stage: Stage) -> None:
+    """The history holds the whole source."""
     first = await stage.content(settings(stage.namespace, key="one"), name="v1")
     name = await stage.installed(first)
     await stage.edit_template(name, await stage.content(settings(stage.namespace, key="two"), name="v2"))
@@ -237,7 +237,7 @@ async def test_a_suspended_deployment_can_be_deleted(stage: Stage) -> None:
     await stage.until_gone(BUNDLE_DEPLOYMENTS, "", name)
 
 
-async def test_an_unknown_class_is_nobodys_business(stage: Stage) -> None:
+async def test_deployment_of_an_unserved_class_gets_no_status(stage: Stage) -> None:
     """The status stays as the API server filled it in."""
     content = await stage.content(settings(stage.namespace))
     name = await stage.deploy(content, provisionerClassName="non-existent-class-name")
@@ -266,7 +266,7 @@ async def test_a_class_that_becomes_known_is_noticed_and_one_that_becomes_unknow
     assert await stage.has_settings()
 
 
-async def test_the_legacy_spelling_of_the_class(stage: Stage) -> None:
+async def test_legacy_spelling_of_the_class_is_served(stage: Stage) -> None:
     content = await stage.content(settings(stage.namespace))
     manifest = deployment(stage.name, content, provisionerClassName="core.rukpak.io/plain")
     manifest["spec"]["template"]["spec"]["provisionerClassName"] = "core.rukpak.io/plain"

@@ -13,7 +13,7 @@ IMAGE = "registry.invalid/nothing:v1"
 
 
 async def set_status_of_pod(stage: Stage, **status: Any) -> str:
-    """As a kubelet or a scheduler would, of the one pod there is."""
+    """Write the status of the one pod there is, as a kubelet or a scheduler would."""
     names: list[str] = []
 
     async def is_there() -> bool:

@@ -58,7 +58,7 @@ async def test_scenario_31_upload_by_a_user_who_is_no_admin_is_unpacked(stage: S
 
 
 async def test_scenario_32_an_upload_with_subdirectories(stage: Stage, uploader: Caller) -> None:
-    """And it may be replaced, until something was unpacked."""
+    """It may be replaced, until something was unpacked."""
     name = await waiting_bundle(stage)
     files = {"manifests/emptydir/.gitkeep": b"", "manifests/subdir/a.yaml": b"kind: A"}
     assert (await uploader.put(name, tgz(files))).status == 201
@@ -90,7 +90,7 @@ async def test_scenario_65_an_upload_is_installed_and_another_one_pivots(stage: 
 
 
 async def test_the_sample_of_an_upload_works_with_the_content_beside_it(stage: Stage, uploader: Caller) -> None:
-    """In a namespace of the test's own, and under a name of its own."""
+    """Its namespace and its name alone are those of the test."""
     sample = yaml.safe_load((SAMPLES / "hello-upload.yaml").read_text())
     content = (SAMPLES / "content/hello-upload/manifests/hello.yaml").read_text()
     sample["metadata"]["name"] = stage.name
@@ -130,7 +130,7 @@ async def test_an_upload_that_is_there_already_and_one_that_comes_too_late(stage
     assert (await stage.get(BUNDLES, "", name))["status"] == before["status"]
 
 
-async def test_uploads_that_are_refused(stage: Stage, uploader: Caller, accounts: Accounts) -> None:
+async def test_wrong_uploads_are_refused_and_not_stored(stage: Stage, uploader: Caller, accounts: Accounts) -> None:
     missing = await uploader.put(stage.name, archive(stage))
     assert (missing.status, missing.text) == (404, f'bundles.core.rukpak.io "{stage.name}" not found\n')
     await stage.bundle(source("none"))
@@ -143,8 +143,8 @@ async def test_uploads_that_are_refused(stage: Stage, uploader: Caller, accounts
     assert not stored(stage)
 
 
-async def test_uploads_without_end(stage: Stage, uploader: Caller) -> None:
-    """Neither the length that a client says counts, nor that it says none."""
+async def test_upload_without_end_is_refused(stage: Stage, uploader: Caller) -> None:
+    """The length that a client declares, or does not declare, makes no difference."""
     name = await waiting_bundle(stage)
 
     async def endless() -> AsyncIterator[bytes]:
@@ -161,7 +161,7 @@ async def test_uploads_without_end(stage: Stage, uploader: Caller) -> None:
     await stage.until_bundle(name, WAITING)
 
 
-async def test_uploads_at_the_same_time(stage: Stage, uploader: Caller) -> None:
+async def test_last_of_the_concurrent_uploads_is_served(stage: Stage, uploader: Caller) -> None:
     """The upload that was stored last is served in the end, and its client got 201."""
     name = await waiting_bundle(stage)
     bodies = [archive(stage, str(number)) for number in range(8)]

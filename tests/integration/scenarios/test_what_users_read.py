@@ -22,7 +22,7 @@ def two_members() -> Document:
     return source("any") | {"type": "configMaps", "upload": {}}
 
 
-async def test_a_template_with_two_members(stage: Stage) -> None:
+async def test_template_with_two_sources_is_refused(stage: Stage) -> None:
     text = await printed(stage, "apply", "--filename=-", stdin=deployment(stage.name, two_members()))
     assert text == (
         f'The BundleDeployment "{stage.name}" is invalid: spec.template.spec.source: Invalid value: '
@@ -31,7 +31,7 @@ async def test_a_template_with_two_members(stage: Stage) -> None:
     assert not await stage.exists(BUNDLE_DEPLOYMENTS, "", stage.name)
 
 
-async def test_a_bundle_with_two_members(stage: Stage) -> None:
+async def test_bundle_with_two_sources_is_refused(stage: Stage) -> None:
     text = await printed(stage, "apply", "--filename=-", stdin=bundle(stage.name, two_members()))
     assert text == (
         f'The Bundle "{stage.name}" is invalid: <nil>: Invalid value: "": "spec.source" must validate one and only '
