@@ -40,7 +40,7 @@ async def tenant(admin: Client) -> AsyncIterator[Tenant]:
 
 @pytest.fixture
 async def controllers(plane: ControlPlane, tenant: Tenant) -> AsyncIterator[Controllers]:
-    """They go on before the tenant ends, which waits for them."""
+    """The controllers, which go on before the tenant ends: it waits for them."""
     controllers = Controllers(plane)
     yield controllers
     controllers.resume()
@@ -97,7 +97,7 @@ def operators(
 
 @pytest.fixture
 async def proxy(plane: ControlPlane, tmp_path: Path) -> AsyncIterator[Proxy]:
-    """Before the API server, for operators that are given its kubeconfig."""
+    """A proxy before the API server, for operators that are given its kubeconfig."""
     async with proxy_before(plane, tmp_path) as proxy:
         yield proxy
 

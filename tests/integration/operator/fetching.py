@@ -93,7 +93,7 @@ def is_unpacked(bundle: Document) -> bool:
 
 
 def asked_of(server: Server) -> list[Asked]:
-    """Without the attempts to speak TLS, which no server of HTTP understands."""
+    """The requests without attempts to speak TLS, which no server of HTTP understands."""
     return [asked for asked in server.asked if asked.method in {"GET", "HEAD", "POST"}]
 
 
@@ -109,7 +109,7 @@ def partial_files(operator: Operator) -> list[str]:
 
 
 def processes_of(folder: Path) -> list[str]:
-    """Those with the folder in their environment, other than operators."""
+    """The processes with the folder in their environment, other than operators."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):

@@ -118,7 +118,7 @@ class Operator:
             )
 
     async def start(self) -> None:
-        """Until it is ready."""
+        """Start the operator and wait until it is ready."""
         self.launch()
         await eventually(self._ready, what="the operator is ready", seconds=READY_SECONDS)
 

@@ -30,5 +30,5 @@ def code_of(commit: str, folder: Path) -> Path:
 
 
 def writes(sent: Calls) -> Calls:
-    """With dry-runs."""
+    """The writes, dry-runs included."""
     return Counter({call: count for call, count in sent.items() if call[0] not in READING})

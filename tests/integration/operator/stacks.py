@@ -1,4 +1,4 @@
-"""Where a process that hangs is: SIGUSR1 has it write the stacks of its threads and of its tasks to its log."""
+"""Stacks of a process that hangs: SIGUSR1 has it write those of its threads and of its tasks to its log."""
 
 import asyncio
 import faulthandler

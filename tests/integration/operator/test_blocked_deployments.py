@@ -30,7 +30,7 @@ async def reconciles(operator: Operator) -> float:
 
 
 async def is_between_two_tries(operator: Operator) -> float:
-    """Its next try by itself is `PAUSE_SECONDS` away; the number of reconciles so far."""
+    """Wait until its next try by itself is `PAUSE_SECONDS` away; return the number of reconciles so far."""
 
     async def look() -> bool:
         return await operator.metric("rukpak_reconcile_duration_seconds_count", result="retry") >= TRIES
@@ -58,7 +58,7 @@ async def strangers_come_and_go(tenant: Tenant) -> None:
 
 
 def about_deployments(found: Calls) -> Calls:
-    """Without the watches, which the API server ends and the operator opens as they like."""
+    """Calls without the watches, which the API server ends and the operator opens as they like."""
     return Counter({call: count for call, count in found.items() if call[0] != "watch"})
 
 

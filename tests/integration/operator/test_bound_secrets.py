@@ -122,7 +122,7 @@ async def test_a_bundle_that_names_a_secret_for_another_host(scene: Scene, opera
     assert len(scene.logins) >= 2
 
 
-async def test_a_pull_secret_of_another_type(scene: Scene, operators: StartOperator) -> None:
+async def test_pull_secret_of_another_type_is_not_sent(scene: Scene, operators: StartOperator) -> None:
     await started(operators, "--bind-secrets-to-hosts")
     registry = scene.fetch.registry
     registry.answer = lambda one: None if one.login else Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})

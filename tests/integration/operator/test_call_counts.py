@@ -179,7 +179,7 @@ async def test_an_upgrade_tries_out_and_applies_what_changed_and_deletes_what_is
 
 
 async def test_an_upgrade_and_a_correction_that_switch_a_union(tenant: Tenant, operator: Operator) -> None:
-    """In both the first apply is refused; the member is looked at, tried without, and moved to us."""
+    """The first apply of both is refused; the member is looked at, tried without, and moved to us."""
     old, new = workload("web", tenant.namespace), workload("web", tenant.namespace)
     new["spec"]["strategy"] = {"type": "Recreate"}
     await tenant.publish("v1", [old])

@@ -158,7 +158,7 @@ async def test_a_chart_costs_what_plain_content_costs(operator: Operator, chart:
 async def test_a_secret_that_an_upgrade_changes_is_read_before_and_after_a_rendering_to_compare(
     tenant: Tenant, operator: Operator
 ) -> None:
-    """Not when its value is listed, and not at all where the Secret stays as it is."""
+    """It is not read when its value is listed, nor where the Secret stays as it is."""
     chart = Chart(tenant, await publish(tenant, TEMPLATE + WITH_PASSWORD))
     listed = ["login/password"]
     works = (

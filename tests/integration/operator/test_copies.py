@@ -18,7 +18,7 @@ ENDPOINTS = Resource(gvk=GroupVersionKind("", "v1", "Endpoints"), plural="endpoi
 
 
 async def copied(tenant: Tenant, document: Document, name: str) -> None:
-    """As `kubectl get -o yaml`, renamed, and `kubectl create -f` do it."""
+    """Copy the object as `kubectl get -o yaml`, renamed, and `kubectl create -f` do."""
     dropped = {"uid", "resourceVersion", "creationTimestamp", "managedFields"}
     metadata = {key: value for key, value in document["metadata"].items() if key not in dropped}
     body: dict[str, Any] = {**document, "metadata": {**metadata, "name": name}}

@@ -53,7 +53,7 @@ def archives() -> Iterator[Server]:
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("names", [TOGETHER, *((name,) for name in ALONE)], ids=["together", *ALONE])
-async def test_installs_and_leaves_nothing(
+async def test_bundles_of_the_corpus_install_and_leave_nothing(
     names: Sequence[str], admin: Client, tenant: Tenant, operators: StartOperator, archives: Server
 ) -> None:
     operator = operators(arguments=[LOOPBACK], webhook=False)

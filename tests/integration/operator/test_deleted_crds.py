@@ -21,7 +21,7 @@ RETURNS_WITHIN = 10.0
 
 @pytest.fixture
 async def crds(admin: Client, tenant: Tenant) -> AsyncIterator[None]:
-    """They are there again before the tenant ends."""
+    """Install the CRDs again before the tenant ends."""
     yield
     await install(admin, definitions())
     await tenant.end()

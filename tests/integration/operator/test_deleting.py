@@ -67,7 +67,7 @@ async def test_ordered_deletion_goes_on_after_a_kill(tenant: Tenant, operator: O
 
 @pytest.mark.parametrize("content", ["plain", "ordered"])
 async def test_orphaned_objects_stay(tenant: Tenant, operator: Operator, content: str) -> None:
-    """As with `kubectl delete --cascade=orphan`; a deployment of the same name takes them again."""
+    """A deployment of the same name takes them again after `kubectl delete --cascade=orphan`."""
     ordered = content == "ordered"
     documents = ordered_content(tenant) if ordered else [config_map("one", tenant.namespace, v="1")]
     resources = (CRDS, WORKLOADS, things(tenant)) if ordered else (CONFIG_MAPS,)

@@ -98,7 +98,7 @@ async def operator(
 
 
 def in_former_form(status: Document) -> Document:
-    """Without the digest and what is new, and with options as that operator recorded them, which have no nulls here."""
+    """The status without the digest and new fields, with options as that operator recorded them, without nulls here."""
     (entry,) = status["history"]
     recorded = {name: value for name, value in entry["options"].items() if name not in {"valuesJSON", "configDigest"}}
     if "valuesJSON" in entry["options"]:
@@ -109,7 +109,7 @@ def in_former_form(status: Document) -> Document:
 
 
 async def written_after_start(operator: Operator) -> Calls:
-    """With dry-runs, until it is at rest."""
+    """The writes after its start, with dry-runs, until it is at rest."""
     await operator.start()
 
     async def has_looked_at_all() -> bool:

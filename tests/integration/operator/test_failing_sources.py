@@ -55,7 +55,7 @@ def http(url: str) -> Document:
 async def test_a_failing_source_is_asked_at_most_six_times_in_half_a_minute(
     tenant: Tenant, operator: Operator, fetched: Fetching, site: Site
 ) -> None:
-    """Once a second for ever, when a look at the Bundle began another fetch."""
+    """It was asked once a second for ever, when a look at the Bundle began another fetch."""
     site.gives("/401.tgz", status=401)
     site.gives("/503.tgz", status=503)
     site.gives("/wrong.tgz", tgz({"README.md": b"no manifests"}))
@@ -110,7 +110,7 @@ async def test_a_failing_source_is_asked_at_most_six_times_in_half_a_minute(
 
 
 async def _attempts(operator: Operator, key: str, count: Callable[[], int] | None) -> int:
-    """As its server counted them; that of ConfigMaps is the API server, whose reads the operator itself counts."""
+    """Attempts as the server counted them; that of ConfigMaps is the API server, whose reads the operator counts."""
     if count is not None:
         return count()
     requests = await operator.requests()

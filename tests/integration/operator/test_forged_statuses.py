@@ -76,7 +76,7 @@ class Stage:
         return await eventually(look, what="one Bundle is left")
 
     async def value(self) -> str:
-        """That of what is installed."""
+        """The value in the installed ConfigMap."""
         (found,) = (await self.tenant.owned(CONFIG_MAPS)).values()
         return str(found["data"]["v"])
 
@@ -211,7 +211,7 @@ async def test_the_pivot_to_another_bundle_with_the_same_image_needs_no_registry
 
 
 async def test_records_of_an_older_store_are_made_without_moving_anything(stage: Stage) -> None:
-    """As after an upgrade from a release that kept none, and as in a restored volume."""
+    """The store has none after an upgrade from a release that kept none, and in a restored volume."""
     status = await stage.unpacked("good", stage.fetch.image("v1", "good"))
     whole = await stage.client.get(stage.name("good"))
     stage.fetch.image("v1", "moved")

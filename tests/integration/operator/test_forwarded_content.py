@@ -64,7 +64,7 @@ async def test_followers_forward_content_and_uploads(
 
 
 async def status_of_a_forwarded_request(caller: Caller, address: str, port: int) -> int:
-    """As the one replica sends it to the other."""
+    """The status of a request that is sent as one replica forwards it to the other."""
     reader, writer = await asyncio.open_connection(address, port)
     writer.write(FORWARDED)
     await writer.start_tls(caller.tls, server_hostname="localhost")

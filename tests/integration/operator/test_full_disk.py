@@ -59,7 +59,9 @@ def has_no_space(bundle: Document) -> bool:
     return "o space left on device" in found.get("message", "") and ready["reason"] != "ContentError"
 
 
-async def test_no_space_in_the_store(operators: StartOperator, fetch: Fetching, disk: Path) -> None:
+async def test_bundle_is_unpacked_once_its_store_has_space(
+    operators: StartOperator, fetch: Fetching, disk: Path
+) -> None:
     operator = operators(folder=disk, arguments=[LOOPBACK])
     await operator.start()
     fetch.contents.image(incompressible(fetch.tenant), tag="large")
@@ -74,7 +76,7 @@ async def test_no_space_in_the_store(operators: StartOperator, fetch: Fetching, 
     assert partial_files(operator) == []
 
 
-async def test_no_space_for_archives_that_arrive(
+async def test_archive_is_unpacked_once_temporary_files_have_space(
     operators: StartOperator, fetch: Fetching, site: Site, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.gives("/large.tgz", tgz(incompressible(fetch.tenant)))
@@ -82,7 +84,7 @@ async def test_no_space_for_archives_that_arrive(
     await recovers(operators, fetch, source, disk, monkeypatch)
 
 
-async def test_no_space_for_what_git_receives(
+async def test_git_bundle_is_unpacked_once_temporary_files_have_space(
     operators: StartOperator,
     fetch: Fetching,
     git_web: GitWebServer,
@@ -97,7 +99,7 @@ async def test_no_space_for_what_git_receives(
 async def recovers(
     operators: StartOperator, fetch: Fetching, source: Document, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """With no space for temporary files first."""
+    """The Bundle is unpacked once there is space for temporary files."""
     monkeypatch.setenv("TMPDIR", str(disk))
     operator = operators(arguments=[LOOPBACK])
     await operator.start()

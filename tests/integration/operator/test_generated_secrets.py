@@ -120,7 +120,7 @@ async def test_an_upgrade_that_would_change_a_password_is_refused_until_it_is_li
 async def test_going_back_past_an_accepted_password_is_refused_until_it_is_listed_again(
     tenant: Tenant, operator: Operator
 ) -> None:
-    """As docs/helm-charts.md says: listed, the former one comes back; the database has to be given it, too."""
+    """Listed, the former one comes back; the database has to be given it, too (docs/helm-charts.md)."""
     assert operator.is_running
     items = await publish(tenant, RANDOM)
     await deploy(tenant, items, config=config(value="one"))
@@ -140,7 +140,7 @@ async def test_going_back_past_an_accepted_password_is_refused_until_it_is_liste
 
 
 async def test_a_value_that_the_user_says_is_not_generated(tenant: Tenant, operator: Operator) -> None:
-    """Also with the present password for a value; what is not random may change."""
+    """The value may be the present password; parts that are not random may change."""
     assert operator.is_running
     items = await publish(tenant, RANDOM)
     await deploy(tenant, items)
@@ -197,7 +197,7 @@ async def test_a_list_that_is_none_is_refused_by_name(tenant: Tenant, operator: 
 
 
 async def test_a_password_that_is_taken_over_stays_until_it_is_listed(tenant: Tenant, operator: Operator) -> None:
-    """With helm, too, the release of a chart without `lookup` would have lost it at its next upgrade."""
+    """A release of helm of a chart without `lookup`, too, would have lost it at its next upgrade."""
     assert operator.is_running
     body = orjson.dumps({"metadata": {"name": "login"}, "stringData": {"password": "of-the-database"}})
     await tenant.admin.create(SECRETS, tenant.namespace, body, field_manager="somebody")
@@ -234,7 +234,7 @@ async def test_the_same_content_from_another_bundle_renews_nothing_either(tenant
 
 
 async def test_content_that_is_gone_holds_no_upgrade(tenant: Tenant, operator: Operator) -> None:
-    """With lost storage the installed content cannot be rendered; what is wanted is compared with itself."""
+    """The installed content cannot be rendered with lost storage; the wanted content is compared with itself."""
     items = await publish(tenant, RANDOM)
     await deploy(tenant, items)
     await tenant.ready()

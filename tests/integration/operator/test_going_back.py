@@ -238,7 +238,7 @@ async def refused(tenant: Tenant, *texts: str) -> None:
 
 
 async def gone_back(tenant: Tenant, change: Callable[[Document], Awaitable[None]]) -> None:
-    """To content with `kept`, which is changed while it is released."""
+    """Go back to content with `kept`, which is changed while it is released."""
     stays, kept = config_map("stays", tenant.namespace), config_map("kept", tenant.namespace, annotations=KEEP)
     await tenant.publish("first", [stays, kept])
     await tenant.publish("second", [stays])

@@ -134,7 +134,7 @@ async def test_without_helm_only_charts_wait(tenant: Tenant, operators: StartOpe
 async def test_hanging_chart_holds_no_other_deployment(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram
 ) -> None:
-    """Nor the end of the process."""
+    """It does not hold the end of the process either."""
     limit = {"RUKPAK_LIMIT_HELM_SECONDS": str(HELM_SECONDS)}
     operator = operators(arguments=[f"--helm={helm.path}"], environment=limit)
     await operator.start()

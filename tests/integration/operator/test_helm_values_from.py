@@ -96,7 +96,7 @@ async def events(tenant: Tenant) -> list[Document]:
 
 
 async def were_told(tenant: Tenant, *reasons: str) -> None:
-    """These and no others, each once."""
+    """Whether these Events and no others were told, each once."""
 
     async def look() -> bool:
         found = [(one["reason"], (one.get("series") or {}).get("count", 1)) for one in await events(tenant)]

@@ -19,7 +19,7 @@ EDIT = b'{"data":{"v":"edited"}}'
 
 
 def settings(value: str) -> list[Document]:
-    """Without a namespace: where it goes is an option."""
+    """A ConfigMap without a namespace, which is an option."""
     return [{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "settings"}, "data": {"v": value}}]
 
 

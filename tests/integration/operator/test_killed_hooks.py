@@ -50,7 +50,7 @@ def is_hook(exchange: Exchange) -> bool:
 
 
 def is_record(exchange: Exchange) -> bool:
-    """That tells how one more hook ended."""
+    """Whether the write records how one more hook ended."""
     status = exchange.document.get("status") or {}
     return exchange.what == "bundledeployments/status" and bool(status.get("hooks"))
 
@@ -74,7 +74,7 @@ STEPS = (
 
 
 async def end_pods(tenant: Tenant) -> None:
-    """As a node that runs whatever comes; until it is cancelled."""
+    """End all pods that come, as a node would, until it is cancelled."""
     while True:
         with suppress(ApiError):
             for pod in (await tenant.admin.list_metadata(PODS, tenant.namespace)).items:
@@ -161,7 +161,7 @@ async def test_a_hook_that_hangs_fails_and_stays_so_after_a_restart(
 async def test_a_hook_that_goes_while_no_operator_is_there_has_failed(
     tenant: Tenant, operators: StartOperator, proxy: Proxy, helm: HelmProgram
 ) -> None:
-    """As a Job whose time to live is over: its end cannot be read."""
+    """Its end cannot be read, like that of a Job whose time to live is over."""
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
     await operator.start()
     await deploy(tenant, await publish(tenant, job_hook("goes", "pre-install")))

@@ -35,7 +35,7 @@ async def fetch(tenant: Tenant) -> AsyncIterator[Fetching]:
 
 @pytest.fixture
 def spool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where operators have their temporary files."""
+    """The folder where operators have their temporary files."""
     (spool := tmp_path / "spool").mkdir()
     monkeypatch.setenv("TMPDIR", str(spool))
     return spool

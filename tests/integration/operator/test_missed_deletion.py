@@ -31,7 +31,7 @@ def asks_for_the_deployment(exchange: Exchange) -> bool:
 
 
 class HeldWatches:
-    """Those of one resource reach the API server only once they may."""
+    """Holds the watches of one resource back until they are released."""
 
     def __init__(self, resource: str) -> None:
         self._resource = resource

@@ -61,7 +61,9 @@ async def comes_back(tenant: Tenant, operator: Operator, value: str) -> Document
     return dict(after["status"])
 
 
-async def test_a_tag_that_moved(tenant: Tenant, operator: Operator, fetch: Fetching) -> None:
+async def test_lost_content_of_a_moved_tag_is_fetched_by_digest(
+    tenant: Tenant, operator: Operator, fetch: Fetching
+) -> None:
     await fetch.deploy(fetch.image("v1", "first"))
     await tenant.ready()
     fetch.image("v1", "second")
@@ -73,7 +75,7 @@ async def test_a_tag_that_moved(tenant: Tenant, operator: Operator, fetch: Fetch
     }
 
 
-async def test_a_branch_that_moved(
+async def test_lost_content_of_a_moved_branch_is_fetched_by_commit(
     tenant: Tenant, operator: Operator, fetch: Fetching, git_repository: Repository, git_web: GitWebServer
 ) -> None:
     commit = git_repository.commit(fetch.content("first"))

@@ -61,7 +61,7 @@ def without_watches(found: Calls) -> dict[tuple[str, str, str], int]:
     return {call: count for call, count in found.items() if call[0] != "watch"}
 
 
-async def test_a_first_install(tenant: Tenant, operator: Operator, package: str) -> None:
+async def test_first_install_makes_the_calls_of_the_table(tenant: Tenant, operator: Operator, package: str) -> None:
     await installed(tenant, f"{package}-first", installNamespace=tenant.system)
     sent = await calls_during(operator, lambda: installed(tenant, package))
     assert without_watches(sent) == FIRST_INSTALL
@@ -89,7 +89,7 @@ async def test_removed_ca_costs_one_read_and_one_apply(tenant: Tenant, operator:
     assert without_watches(await calls_during(operator, change)) == repaired
 
 
-async def test_a_deleted_secret(tenant: Tenant, operator: Operator, package: str) -> None:
+async def test_deleted_secret_costs_one_create_and_one_apply(tenant: Tenant, operator: Operator, package: str) -> None:
     await installed(tenant, package)
 
     async def delete() -> None:

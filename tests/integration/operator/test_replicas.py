@@ -55,7 +55,7 @@ async def test_sigterm_lets_work_in_hand_end_and_gives_the_lease_back(
 async def test_without_the_lease_nothing_is_written_any_more(
     tenant: Tenant, operators: StartOperator, proxy: Proxy
 ) -> None:
-    """In the middle of an installation, with requests whose answers are awaited."""
+    """The Lease is lost in the middle of an installation, with requests whose answers are awaited."""
     operator = operators(kubeconfig=proxy.kubeconfig, arguments=ELECT)
     await operator.start()
     await eventually(lambda: leads(operator), what="it leads")

@@ -21,7 +21,7 @@ from tests.waiting import eventually
 
 
 @pytest.mark.parametrize("by", ["its configuration", "its next version"])
-async def test_the_second_goes_on_when_the_first_lets_go_of_them(
+async def test_second_deployment_goes_on_when_the_first_releases_the_crds(
     tenant: Tenant, operators: StartOperator, helm: HelmProgram, by: str
 ) -> None:
     """They are not managed any more: that is told, and the second corrects what it has as before."""

@@ -64,7 +64,7 @@ async def _exists(path: Path) -> bool:
 
 @asynccontextmanager
 async def _hostile(*arguments: str) -> AsyncIterator[Process]:
-    """With what is left of the processors: API servers of tests beside this one come first."""
+    """Attack with the processors that are left: API servers of tests beside this one come first."""
     command = ("nice", "-n", "19", sys.executable, "-m", "tests.hostile", *arguments)
     process = await asyncio.create_subprocess_exec(*command)
     try:

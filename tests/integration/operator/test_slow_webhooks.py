@@ -31,7 +31,7 @@ async def guarded(tenant: Tenant, folder: Path, *, seconds: float | None = None)
         probe = orjson.dumps(config_map("probe", name))
 
         async def is_asked() -> bool:
-            """It hears of the configuration and of the label by watches of its own."""
+            """Whether the API server asks the webhook; it learns of configuration and label by its own watches."""
             trial = asyncio.create_task(tenant.admin.create(CONFIG_MAPS, name, probe, dry_run=True))
             await until(lambda: trial.done() or webhook.held)
             found = bool(webhook.held)
@@ -95,7 +95,7 @@ async def test_a_slow_installation_says_why_and_goes_on(tenant: Tenant, operator
 
 
 async def test_a_slow_upgrade_is_tried_out_once(tenant: Tenant, operator: Operator, tmp_path: Path) -> None:
-    """Each object by one dry-run and one apply, however many looks that takes."""
+    """Each object costs one dry-run and one apply, however many looks that takes."""
     async with guarded(tenant, tmp_path, seconds=SLOW_ANSWER_SECONDS) as webhook:
         webhook.let_go.set()
         name, place = await deploy_slow(tenant, 0), f"{tenant.namespace}-slow"

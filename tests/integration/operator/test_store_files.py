@@ -31,7 +31,7 @@ def flip(data: bytes) -> bytes:
 
 
 def damage(operator: Operator, change: Callable[[bytes], bytes]) -> Path:
-    """Its mtime stays."""
+    """Damage the file without a change of its mtime."""
     (stored,) = (operator.store / "content").iterdir()
     before = stored.stat()
     stored.write_bytes(change(stored.read_bytes()))
@@ -80,7 +80,7 @@ async def test_a_damaged_file_is_never_served(
 
 @pytest.fixture
 def volume(tmp_path: Path) -> Iterator[Path]:
-    """Where the store of an operator in `tmp_path` is; it can be made read-only."""
+    """The volume with the store of an operator in `tmp_path`; it can be made read-only."""
     if os.geteuid() != 0:
         pytest.skip("only root may mount a file system")
     (volume := tmp_path / "bundles").mkdir()

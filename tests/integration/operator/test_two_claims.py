@@ -31,7 +31,9 @@ async def is_decided(tenant: Tenant) -> tuple[Document, Document] | None:
 
 
 @pytest.mark.parametrize("at_once", [False, True], ids=["as it comes", "both find the name free"])
-async def test_one_of_two_wins(tenant: Tenant, operators: StartOperator, proxy: Proxy, *, at_once: bool) -> None:
+async def test_one_of_two_claims_to_a_name_wins_and_the_other_is_refused(
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, *, at_once: bool
+) -> None:
     operator = operators(kubeconfig=proxy.kubeconfig)
     await operator.start()
     shared = config_map("shared", tenant.namespace, v="1")

@@ -99,7 +99,7 @@ async def test_a_replica_of_the_same_operator_goes_on_at_once(
     assert "not leading" not in second.log
 
 
-async def test_one_without_election_leaves_the_cluster_alone_too(
+async def test_operator_without_election_leaves_the_cluster_alone_too(
     admin: Client, tenant: Tenant, namespace_there: str, operators: StartOperator
 ) -> None:
     """It has no Lease, so it claims nothing."""

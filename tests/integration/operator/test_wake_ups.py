@@ -100,13 +100,13 @@ def has_failed(bundle: Document) -> bool:
 
 @pytest.mark.usefixtures("operator")
 class TestSources:
-    async def test_a_secret_that_appears(self, tenant: Tenant, fetched: Fetching, site: Site) -> None:
+    async def test_secret_that_appears_is_used_at_once(self, tenant: Tenant, fetched: Fetching, site: Site) -> None:
         name = await private(tenant, fetched, site)
         await fetched.until(name, has_failed, what="it fails")
         await tenant.admin.create(*secret("login", tenant, PASSWORD))
         await fetched.until_unpacked(name)
 
-    async def test_a_secret_that_is_corrected(self, tenant: Tenant, fetched: Fetching, site: Site) -> None:
+    async def test_corrected_secret_is_used_at_once(self, tenant: Tenant, fetched: Fetching, site: Site) -> None:
         await tenant.admin.create(*secret("login", tenant, "wrong"))
         name = await private(tenant, fetched, site)
         await fetched.until(name, has_failed, what="it fails")
@@ -114,7 +114,7 @@ class TestSources:
         await tenant.admin.patch(SECRETS, tenant.system, "login", orjson.dumps(data))
         await fetched.until_unpacked(name)
 
-    async def test_a_config_map_that_appears(self, tenant: Tenant) -> None:
+    async def test_config_map_that_appears_is_unpacked_at_once(self, tenant: Tenant) -> None:
         await tenant.deploy("v1")
         await tenant.until(lambda one: condition(one, "Ready").get("status") == "False", what="it fails")
         await tenant.publish("v1", [config_map("one", tenant.namespace, v="1")])
@@ -127,14 +127,14 @@ class TestDeployments:
         await tenant.publish("v1", documents)
         await tenant.deploy("v1")
 
-    async def test_a_namespace_that_appears(self, tenant: Tenant) -> None:
+    async def test_namespace_that_appears_is_installed_into_at_once(self, tenant: Tenant) -> None:
         name = f"{tenant.namespace}-later"
         await self.install(tenant, config_map("one", name, v="1"))
         await until_failed(tenant, f'Namespace "{name}" not found')
         await create_namespace(tenant, name)
         await tenant.ready(seconds=SECONDS)
 
-    async def test_a_namespace_that_is_created_again(self, tenant: Tenant) -> None:
+    async def test_namespace_that_is_created_again_is_installed_into_at_once(self, tenant: Tenant) -> None:
         """Under what is installed: 41 s, when the failures of a namespace that goes woke at their back-off only."""
         name = f"{tenant.namespace}-again"
         await create_namespace(tenant, name)
@@ -147,7 +147,7 @@ class TestDeployments:
         await tenant.ready(seconds=SECONDS)
         assert ("ConfigMap", "one") in await tenant.owned(CONFIG_MAPS)
 
-    async def test_a_kind_that_appears(self, tenant: Tenant) -> None:
+    async def test_kind_that_appears_is_installed_at_once(self, tenant: Tenant) -> None:
         group = f"{tenant.name}.example.com"
         widget = manifest(f"{group}/v1", "Widget", "one", tenant.namespace)
         await self.install(tenant, widget)
@@ -159,7 +159,7 @@ class TestDeployments:
         finally:
             await tenant.admin.delete(CRDS, "", definition["metadata"]["name"])
 
-    async def test_a_quota_that_is_raised(self, tenant: Tenant) -> None:
+    async def test_raised_quota_wakes_the_install_at_once(self, tenant: Tenant) -> None:
         """51 s, when its denial woke at the back-off only."""
         await quota(tenant, "1")  # taken by kube-root-ca.crt
         await self.install(tenant, config_map("one", tenant.namespace, v="1"))
@@ -168,7 +168,7 @@ class TestDeployments:
         await tenant.admin.patch(RESOURCE_QUOTAS, tenant.namespace, "few", orjson.dumps(patch))
         await tenant.ready(seconds=SECONDS)
 
-    async def test_a_quota_that_goes(self, tenant: Tenant) -> None:
+    async def test_deleted_quota_wakes_the_install_at_once(self, tenant: Tenant) -> None:
         await quota(tenant, "1")
         await self.install(tenant, config_map("one", tenant.namespace, v="1"))
         await until_failed(tenant, "exceeded quota")
