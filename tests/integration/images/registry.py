@@ -36,7 +36,7 @@ class Registry(RegistryServer):
         return body
 
     def push(self, image: Contents, repository: str, *, login: str = "") -> None:
-        """All that it has, byte for byte: documents under their digests and tags."""
+        """Push all content, byte for byte: documents under their digests and tags."""
         for digest, data in image.blobs.items():
             started = self._send("POST", f"{self.url}/v2/{repository}/blobs/uploads/", login=login)
             target = urljoin(self.url, started.headers["Location"])

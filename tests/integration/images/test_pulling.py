@@ -64,7 +64,7 @@ def pulled(
             pull.abort()
 
 
-def test_tags_and_digests(registry: Registry, contents: Contents) -> None:
+def test_image_is_pulled_by_tag_and_by_digest(registry: Registry, contents: Contents) -> None:
     image = contents.image({"bin/x": b"1"}, FILES, tag="v1")
     registry.push(contents, "team/plain", login=basic())
     found, tree = pulled(registry, "team/plain:v1")
@@ -77,7 +77,9 @@ def test_tags_and_digests(registry: Registry, contents: Contents) -> None:
 
 
 @pytest.mark.parametrize("kind", ["oci", "docker"])
-def test_indexes_of_both_kinds(registry: Registry, contents: Contents, kind: str) -> None:
+def test_image_of_the_platform_is_pulled_from_both_kinds_of_indexes(
+    registry: Registry, contents: Contents, kind: str
+) -> None:
     types = {"kind": DOCKER_MANIFEST} if kind == "docker" else {}
     images = [
         contents.image({"manifests/a": name.encode()}, platform={"os": "linux", "architecture": name}, **types)
@@ -89,7 +91,7 @@ def test_indexes_of_both_kinds(registry: Registry, contents: Contents, kind: str
     assert (found.digest, dict(tree)) == (index["digest"], {"manifests/a": b"arm64"})
 
 
-def test_layers_of_all_kinds(registry: Registry, contents: Contents) -> None:
+def test_layers_of_all_kinds_are_applied_in_order(registry: Registry, contents: Contents) -> None:
     lower: Files = {"manifests/a": b"1", "manifests/old/b": b"2", "data/x": b"x"}
     upper: Files = {
         "manifests/.wh.a": b"",

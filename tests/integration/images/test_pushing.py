@@ -79,7 +79,7 @@ def test_pushing_again_changes_nothing(registry: Registry, here: Path, rukpakctl
     assert json.loads(registry.get("again/greeter/tags/list"))["tags"] == ["v1"]
 
 
-def test_a_registry_with_passwords(here: Path, rukpakctl: CommandLine) -> None:
+def test_registry_with_passwords_takes_the_login_that_it_knows(here: Path, rukpakctl: CommandLine) -> None:
     with running_registry(here / "registry", htpasswd(here)) as it:
         name = f"{it.address}/greeter:v1"
         without_login = rukpakctl(*build(name))
@@ -94,7 +94,7 @@ def test_a_registry_with_passwords(here: Path, rukpakctl: CommandLine) -> None:
         assert it.get("greeter/manifests/v1", accept=MANIFEST_TYPE, login=basic())
 
 
-def test_a_registry_with_tokens(here: Path, rukpakctl: CommandLine) -> None:
+def test_registry_with_tokens_takes_the_login_that_it_knows(here: Path, rukpakctl: CommandLine) -> None:
     with (
         running_token_service() as service,
         running_registry(here / "registry", service.auth(here / "registry")) as it,

@@ -101,7 +101,7 @@ class Bench:
         )
 
     async def fetched(self, pods: UnpackPods, request: FetchRequest) -> Fetched:
-        """As the operator: the next step at every change."""
+        """Fetch as the operator does: take the next step at every change."""
         found: Fetched = await self.until(pods, request, lambda found: isinstance(found, Fetched))
         return found
 
@@ -264,7 +264,9 @@ async def test_refusal_of_a_pod_by_the_cluster_is_told(bench: Bench) -> None:
             await bench.fetched(pods, request)
 
 
-async def test_files_that_only_root_may_read(bench: Bench, registry: Registry) -> None:
+async def test_files_that_only_root_may_read_are_fetched_by_a_pod_that_runs_as_root(
+    bench: Bench, registry: Registry
+) -> None:
     """The pod runs as root where the namespace admits it; where it does not, that is told."""
     tar = layer_with_modes({"manifests/a.yaml": (0o600, b"a: 1")})
     contents = Contents()
@@ -351,7 +353,7 @@ async def test_killed_meanwhile_another_process_goes_on_with_the_pod(
 
 
 async def test_a_kept_pod_ends_and_comes_back_when_it_is_deleted(bench: Bench, registry: Registry) -> None:
-    """And another process goes on with the pod that it finds."""
+    """Another process goes on with the pod that it finds."""
     request = await bench.bundle_of(pushed(bench, registry, {"manifests/a.yaml": b"a: 1"}))
     async with bench.pods(keep=True) as pods:
         await bench.until(pods, request, lambda found: isinstance(found, Waiting))

@@ -28,7 +28,7 @@ class Cluster:
 
 @pytest.fixture
 async def cluster(admin: Client, namespace_there: str) -> AsyncIterator[Cluster]:
-    """With a system namespace of one's own. There is one webhook configuration, and it is gone afterwards."""
+    """The cluster with a system namespace of its own. There is one webhook configuration, and it is gone afterwards."""
     await claim(admin, None)
     yield Cluster(client=admin, system=namespace_there)
     with suppress(NotFoundError):

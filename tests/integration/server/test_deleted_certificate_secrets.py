@@ -67,7 +67,7 @@ async def test_a_replica_that_starts_after_the_secrets_were_deleted_becomes_read
 async def test_a_follower_that_looked_too_early_becomes_ready(
     cluster: Cluster, operators: StartOperator, plane: ControlPlane, tmp_path: Path
 ) -> None:
-    """It has loaded what a former installation left, and hears of the trust before there is what deserves it."""
+    """It has loaded the Secrets of a former installation, and hears of the new trust before the new certificate."""
     await create_configuration(cluster)
     former = operators()
     await former.start()

@@ -1,4 +1,4 @@
-"""Where rendered objects say how the API server calls their webhooks."""
+"""The parts of rendered objects that say how the API server calls their webhooks."""
 
 import base64
 

@@ -129,7 +129,7 @@ def der(pair: KeyPair) -> bytes:
 
 @contextmanager
 def running(certificates: Path, *trusted: Authority, drain: str = "0s") -> Iterator[Program]:
-    """Not ready before there is a certificate."""
+    """Run the program, which is not ready before there is a certificate."""
     ports = free_ports(["webhooks", "probes"], HOST)
     program = binaries.path(image.PROGRAM)
     command = [

@@ -59,7 +59,7 @@ class Installation:
         )
 
     def install(self, version: str) -> None:
-        """Until its pod is the only one that serves."""
+        """Install the version and wait until its pod is the only one that serves."""
         objects = self.rendered(version)
         is_called = [made for made in objects if client_configs(made)]
         self.apply(*(made for made in objects if made not in is_called))

@@ -41,7 +41,7 @@ def test_program_is_ready_once_there_is_a_certificate(directory: CertificateDire
 
 
 def test_a_rotation_fails_no_request(directory: CertificateDirectory, authority: Authority) -> None:
-    """Also to another authority. Each call is a handshake; a connection that is there already goes on."""
+    """The new certificate may be of another authority. Each call is a handshake; an open connection goes on."""
     other = Authority.create("another authority")
     pairs = [serving_pair(authority), serving_pair(authority), serving_pair(other)]
     statuses: Counter[int] = Counter()
