@@ -21,8 +21,6 @@ ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
     "rukpak_py/formats/registry_v1/rules/",
-    "rukpak_py/operator/",
-    "rukpak_py/server/",
     "tests/integration/apply/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
     "tests/integration/permissions/",

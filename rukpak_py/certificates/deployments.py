@@ -244,7 +244,7 @@ class _Pass:
         return True
 
     def wait_until(self, due: datetime | None, now: datetime) -> bool:
-        """No step is left until then."""
+        """Look again when the next step is due; none is left until then."""
         if due is not None:
             self.result.look_again_in((due - now).total_seconds())
         return False

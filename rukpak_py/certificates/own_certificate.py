@@ -134,7 +134,7 @@ class _OwnSite:
         return served(self._found[SecretName.SERVING], trust_in(self._found[SecretName.CA]))
 
     def _must_apply(self) -> bool:
-        """At the start of a leadership, because a new release may want other rules; and when it was lost."""
+        """Whether to apply: at the start of a leadership, as a new release may want other rules, and after a loss."""
         if not self._webhooks.is_configuration_ours_to_make:
             return False
         state = self._webhooks.status(self._configuration, None).state
@@ -191,7 +191,7 @@ class CertificateKeeper:
         return self._site.in_use.pair if self._site.in_use is not None else None
 
     def problem(self) -> str | None:
-        """Why there is nothing to serve yet."""
+        """Reason why there is nothing to serve yet."""
         return None if self._site.in_use is not None else self._waits_for
 
     def wake(self) -> None:
@@ -257,7 +257,7 @@ class CertificateKeeper:
         return served(serving, trust)
 
     def _log(self, failure: str, unready: str | None) -> None:
-        """Once per state, not at each pass."""
+        """Log once per state, not at each pass."""
         text = failure or unready
         if text == self._logged:
             return

@@ -83,7 +83,7 @@ class WebhookConfigurations:
 
 @dataclass(frozen=True, kw_only=True)
 class MonitorReport:
-    """For the log and, when `is_event`, for users."""
+    """Report for the log and, when `is_event`, for users."""
 
     is_warning: bool
     reason: str
@@ -177,11 +177,11 @@ class OwnCertificates:
         self._changed.set()
 
     def unloaded(self) -> str | None:
-        """Why there is no certificate to serve; for the readiness probe."""
+        """Reason for the readiness probe why there is no certificate to serve."""
         return self._keeper.problem()
 
     def untrusted(self) -> str | None:
-        """Why the API server would not reach us; None when it would, or was told not to call us."""
+        """Reason why the API server would not reach us; None when it would, or was told not to call us."""
         if not self._configuration.synced.is_set():
             return "the webhook configuration has not been read yet"
         status = self._status()

@@ -76,7 +76,7 @@ class OurWebhooks:
 
     @property
     def is_configuration_ours_to_make(self) -> bool:
-        """It comes from this operator and not from the chart."""
+        """Whether the configuration comes from this operator and not from the chart."""
         return isinstance(self.client, UrlClient)
 
     def configuration(self, ca_bundle: bytes = b"") -> Manifest:

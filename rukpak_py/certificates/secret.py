@@ -93,7 +93,7 @@ def is_ours(metadata: Metadata, owner: Owner) -> bool:
 
 
 def is_served_by_another(metadata: Metadata) -> bool:
-    """Another issuer writes into it now, because the deployment was told to use that one."""
+    """Whether another issuer writes into the Secret now, because the deployment was told to use that one."""
     return any(name.startswith(_OTHER_ISSUERS) for name in metadata.annotations)
 
 

@@ -1,4 +1,4 @@
-"""Which step comes next to keep a serving certificate and the trust in it: a decision about values.
+"""Decision about the next step to keep a serving certificate and the trust in it, made from values alone.
 
 Where the key of the signer is kept (`keeps_signer`), one authority signs one serving pair after the other and is
 rotated itself. Elsewhere every pair has a CA of its own, whose key was never stored, and the next pair stands beside
@@ -128,7 +128,7 @@ def _is_relied_on(seen: Seen, now: datetime, settings: CertificateSettings) -> b
 
 
 def look_again_at(seen: Seen, settings: CertificateSettings) -> datetime | None:
-    """When the next step is due if nothing changes, after `NOTHING` or `WAIT`."""
+    """Time when the next step is due if nothing changes, after `NOTHING` or `WAIT`."""
     expiries = [end for ca in x509.split(seen.trust) if (end := x509.expiry(ca)) is not None]
     if seen.next_certificate and seen.trusted_since is not None:
         return min([seen.trusted_since + settings.propagation, *expiries])

@@ -189,7 +189,7 @@ class DeploymentParts:
         await self._around.renderings.sweep(keys)
 
     async def close(self) -> None:
-        """No job and no watch of hooks goes on."""
+        """Stop the jobs and the watch of hooks."""
         await self._render_jobs.close()
         await self._compare_jobs.close()
         await self.hook_watch.close()

@@ -49,7 +49,7 @@ RESTART_LOOK_SECONDS = 1.0
 
 
 class NoDiff(kopf.DiffBaseStorage):
-    """What Kopf compares with the last handled state: nothing. Only change handlers need it, and there are none.
+    """A diff base that stores nothing. Only change handlers need one, and there are none.
 
     By default Kopf copies the whole object twice for each event, before it looks at any filter.
     """
@@ -65,7 +65,9 @@ class NoDiff(kopf.DiffBaseStorage):
 
 
 class HandOver:
-    """From Kopf's thread to ours: what may be ours, and every later event of the same name; `seen` decides.
+    """Hand events from Kopf's thread to ours: those that may be ours, and every later one of the same name.
+
+    `seen` decides which are ours.
 
     Kopf's thread cannot know what we know by now: events that it handed over may still be on their way.
     """
@@ -127,10 +129,10 @@ class KopfThread:
             self._stop.set()
             await asyncio.wait([finished], timeout=STOP_SECONDS)
             if not ended.cancel() and not ended.cancelled():
-                ended.exception()  # it was told, or nobody waits for it any more
+                ended.exception()  # it was reported, or no task waits for it any more
 
     async def _operate(self, loop: asyncio.AbstractEventLoop, end: Callable[[BaseException | None], None]) -> None:
-        """In Kopf's thread and loop. `loop` is ours."""
+        """Operate Kopf, in its thread and loop. `loop` is ours."""
         self._beat()
         ours = asyncio.all_tasks()
         tasks = await kopf.spawn_tasks(
@@ -250,7 +252,7 @@ class KopfRuns:
         return self._thread.last_beat if self._thread is not None else None
 
     async def run(self) -> None:
-        """Until cancelled; the end of Kopf by itself is the end of this."""
+        """Run until cancelled, or until Kopf ends by itself."""
         while True:
             self._thread = self._start()
             running = asyncio.create_task(self._thread.run(), name="Kopf")

@@ -49,7 +49,7 @@ class KopfWatches:
         return [watch.tracker.status for watch in self._needed]
 
     def other_statuses(self) -> list[WatchStatus]:
-        """Of optional kinds that Kopf watches."""
+        """Statuses of the watches that Kopf has on optional kinds."""
         return [watch.tracker.status for watch in self._optional if watch.has_begun]
 
     @property

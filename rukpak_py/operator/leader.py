@@ -1,4 +1,4 @@
-"""What only the leader runs: the controllers, their watches, their workers, and Kopf, put together.
+"""Parts that only the leader runs: the controllers, their watches, their workers, and Kopf, put together.
 
 It ends in one of two ways. Cancelled, it drains: no new work, what is in hand may end; the lease is renewed meanwhile.
 Abandoned, because the lease is lost, it stops at once: the client's fence lets no write through any more.
@@ -77,7 +77,7 @@ class Leader:
         return self._parts.served
 
     def watches(self) -> Iterator[WatchStatus]:
-        """Those that a leader cannot do without, since it began to lead."""
+        """Watches that a leader cannot do without, since it began to lead."""
         for informer in self._parts.cluster.informers():
             if informer.status is not None:
                 yield informer.status
@@ -103,7 +103,7 @@ class Leader:
         self._is_abandoned = True
 
     async def lead(self) -> None:
-        """Until cancelled, or until a part ends that must not end."""
+        """Lead until cancelled, or until a part ends that must not end."""
         self._loop = asyncio.get_running_loop()
         async with AsyncExitStack() as stack:
             stack.push_async_callback(self._parts.reading.close)
@@ -198,7 +198,7 @@ class Leader:
             return False  # left out there, too
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
-        """What is in hand may end, unless we were abandoned; being cancelled meanwhile means just that."""
+        """Let the workers finish what they have in hand, unless we were abandoned; a cancellation means just that."""
         try:
             if not self._is_abandoned:
                 await asyncio.wait(workers, timeout=DRAIN_SECONDS)

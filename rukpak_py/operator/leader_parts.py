@@ -241,7 +241,7 @@ class LeaderParts:
 
     @property
     def own_informers(self) -> tuple[Informer, ...]:
-        """Of what no deployment brings, but for unpack pods, which are not always watched."""
+        """Informers of objects that no deployment brings, but for unpack pods, which are not always watched."""
         return self.secrets, self.account, self.deployments.serving_secrets.informer
 
     def start_watching_pods(self) -> None:
@@ -250,7 +250,7 @@ class LeaderParts:
             self.unpack_pods.start()
 
     def _look_after_content(self) -> None:
-        """Slowly: content that was lost is fetched again before somebody needs it."""
+        """Fetch lost content again slowly, before a client needs it."""
         self.bundles.check_content()
         self.housekeeping.soon()
 
@@ -266,7 +266,7 @@ class LeaderParts:
                 yield Leftover(resource=BUNDLES, live=observed_object(live.key, BUNDLES.gvk, live.metadata))
 
     def _tell_held(self, deployment: str, live: ObservedObject) -> None:
-        """On the object itself: its deployment is gone, and with it the place for a condition."""
+        """Emit the Event on the object itself: its deployment is gone, and with it the place for a condition."""
         about = EventSubject(gvk=live.gvk, namespace=live.key.namespace, name=live.key.name, uid=live.uid)
         message = (
             f'it is being deleted with its BundleDeployment "{deployment}" and waits for finalizers: '
@@ -281,7 +281,7 @@ class LeaderParts:
             return False
 
     async def _sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
-        """Of Bundles that are gone, whatever their class was."""
+        """Delete the uploads of Bundles that are gone, whatever their class was."""
         is_known = is_sure and self._all_bundles.synced.is_set()
         uids = {live.metadata.uid for live in self._all_bundles} if is_known else None
         await asyncio.to_thread(self._uploads.sweep, uids)
@@ -331,7 +331,7 @@ class LeaderParts:
         self._events.about(request).emit([warning(EventReason.SECRET_NOT_BOUND, message)])
 
     def _attach(self) -> None:
-        """Who hears of events, beside the queues."""
+        """Attach the listeners for events, beside the queues."""
         self.router.bundles.attach(
             Listeners(
                 seen=lambda *_: None,

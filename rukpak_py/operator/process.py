@@ -6,7 +6,7 @@ everything is found again from the cluster. A process that lacks what it needs w
 
 SIGTERM drains: no new work, what is in hand is finished, the lease is given back. The webhooks are served meanwhile,
 and for at least the shutdown delay: others hear late that this replica is not ready any more. The loss of the lease
-drains nothing: whoever leads next may begin within seconds.
+drains nothing: the next leader may begin within seconds.
 """
 
 import asyncio
@@ -50,7 +50,7 @@ LOST_SECONDS = 4.0  # for one without the lease: less than from the deadline for
 
 
 async def run(settings: Settings, *, stopping: Callable[[float], None], limits: WatchdogLimits | None = None) -> None:
-    """Until a signal, the loss of the lease, or a failure that only a new start can heal.
+    """Run until a signal, the loss of the lease, or a failure that only a new start can heal.
 
     `stopping` is told at the beginning of the end, how many seconds that may take.
     """
@@ -231,7 +231,7 @@ class Replica:
         return {"the thread pool": self._threads.last_beat, **self._leader.heartbeats()}
 
     def _log_end_reasons(self, ended: set[asyncio.Task[None]]) -> None:
-        """Before anything is stopped: the rest may hang."""
+        """Log why parts ended, before anything is stopped: the rest may hang."""
         for part in ended:
             error = part.exception() if not part.cancelled() else None
             if isinstance(error, EtcdRestoredError):

@@ -61,7 +61,7 @@ class Settings:
 
     @property
     def external_url(self) -> str:
-        """Under which clients reach content and uploads."""
+        """URL under which clients reach content and uploads."""
         if self.content_url:
             return self.content_url
         if self.pod_address:

@@ -81,7 +81,7 @@ def pod_settings(given: Mapping[str, Any]) -> PodSettings:
 
 
 def one_of(*words: str) -> Callable[[str], str]:
-    """Not argparse's `choices`: those are not checked for what the environment says."""
+    """Type of an argument with these values. argparse does not check its `choices` for values of the environment."""
 
     def word(text: str) -> str:
         if text not in words:

@@ -43,7 +43,7 @@ VALID_SECONDS = 10.0
 
 @dataclass(frozen=True, kw_only=True)
 class OtherClaim:
-    """As last seen. `renewed`: changes while the operator that made it is alive."""
+    """Claim of another operator, as last seen. `renewed`: changes while that operator is alive."""
 
     namespace: str
     holder: str
@@ -80,7 +80,7 @@ class ClusterClaim:
 
     @property
     def problem(self) -> str | None:
-        """Why this operator may not lead; None as long as nothing speaks against it."""
+        """Reason why this operator may not lead; None as long as nothing speaks against it."""
         return self._problem
 
     async def is_ours(self) -> bool:
@@ -167,11 +167,11 @@ class Prerequisites:
 
     @property
     def missing(self) -> str | None:
-        """As of the last look; None when nothing is."""
+        """Missing requirement at the last look; None when nothing is missing."""
         return self._missing
 
     async def wait(self, stop: asyncio.Event) -> None:
-        """Until nothing is missing, or until `stop`."""
+        """Wait until nothing is missing, or until `stop`."""
         stopped = asyncio.create_task(stop.wait())
         met = asyncio.create_task(self._until_met())
         try:
@@ -188,7 +188,7 @@ class Prerequisites:
             await asyncio.sleep(self._interval)
 
     async def follow(self) -> None:
-        """While something is missing, look again: it is part of readiness."""
+        """Look again while something is missing: it is part of readiness."""
         while True:
             await self._is_missing.wait()
             await asyncio.sleep(self._interval)

@@ -1,4 +1,4 @@
-"""How much memory and how many open files the processes of the operator may take.
+"""Limits of memory and of open files for the processes of the operator.
 
 * A worker process and git get a share of the container's memory, so that no content gets the operator killed with it.
   The operator's own process gives memory back as soon as it is free, see `return_large_buffers`.

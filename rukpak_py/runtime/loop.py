@@ -92,7 +92,7 @@ class LoopWatchdog:
         self._timer = timer
 
     async def run(self) -> None:
-        """In the loop that is guarded, until cancelled."""
+        """Run in the loop that is guarded, until cancelled."""
         loop = asyncio.get_running_loop()
         threading.Thread(target=self._guard, name="event loop watchdog", daemon=True).start()
         try:

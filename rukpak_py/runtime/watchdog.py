@@ -83,7 +83,7 @@ class Watchdog:
             raise EtcdRestoredError(self._restore)
 
     async def run(self) -> None:
-        """Until something is wrong for too long; raises what."""
+        """Run until something is wrong for too long, which is raised."""
         self._restored = asyncio.get_running_loop().create_future()
         last = self._clock()
         while not self._restore:
@@ -120,7 +120,7 @@ class Watchdog:
 
 
 def refusal_of(status: WatchStatus, now: float, limits: WatchdogLimits) -> str | None:
-    """Why the process cannot go on with this watch; None when it can, or when it is too early to say."""
+    """Reason why the process cannot go on with this watch; None when it can, or when it is too early to say."""
     if status.absent_since is not None and now - status.absent_since >= limits.absent_seconds:
         return f"{status.problem} any more; the process ends, and the next one waits until it does"
     if status.refused_since is not None and now - status.refused_since >= limits.refused_seconds:
@@ -130,7 +130,7 @@ def refusal_of(status: WatchStatus, now: float, limits: WatchdogLimits) -> str |
 
 
 def unanswered(status: WatchStatus, watches: Iterable[WatchStatus], limits: WatchdogLimits) -> str | None:
-    """Why the process cannot go on with a watch that gets no answer: the server answers others."""
+    """Reason why the process cannot go on with a watch that gets no answer: the server answers others."""
     behind = max(other.answered_at for other in watches) - status.answered_at
     if behind <= limits.idle_seconds:
         return None
@@ -155,10 +155,10 @@ class ThreadPoolMonitor:
             await asyncio.sleep(self._beat_seconds)
 
     def exhausted(self) -> str | None:
-        """For `/readyz`."""
+        """Reason for `/readyz` when threads are exhausted."""
         waited = self._clock() - self.last_beat
         return f"no thread has been free for {waited:.0f} s" if waited > NOT_READY_SECONDS else None
 
 
 def _nothing() -> None:
-    """To see that a thread runs."""
+    """Do nothing, in a thread, to see that it runs."""

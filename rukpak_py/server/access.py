@@ -1,9 +1,9 @@
-"""Who asks for content, and whether they may: what the API server says, remembered for a few seconds.
+"""Authentication and authorization of callers by the API server, whose answers are remembered for a few seconds.
 
 A bearer token is reviewed by the API server; a client certificate was verified when the connection was made. Then the
 API server is asked for the right to the path. Only a yes is remembered, for this caller, verb and path alone, and for
-`ALLOWED_SECONDS`; a no is never remembered, and ends what is remembered of the caller. Whatever cannot be judged is not
-allowed. Tokens are known by a keyed hash only, and never logged.
+`ALLOWED_SECONDS`; a no is never remembered, and ends what is remembered of the caller. A request that cannot be judged
+is not allowed. Tokens are known by a keyed hash only, and never logged.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ class Identity:
 
 @dataclass(frozen=True, kw_only=True)
 class ClientCredentials:
-    """What a caller has shown: a verified certificate, or a token that nobody has looked at yet."""
+    """Credentials that a caller has shown: a verified certificate, or a token that was not reviewed yet."""
 
     certificate: Identity | None = None
     token: str = ""
@@ -50,7 +50,7 @@ class Reviews(Protocol):
 
 
 class UnauthenticatedError(AccessError):
-    """Nobody whom the API server knows."""
+    """The API server does not know the caller."""
 
 
 class ForbiddenPathError(AccessError):
@@ -66,7 +66,7 @@ class AccessControl:
         self._allowed: OrderedDict[tuple[str, str, str], tuple[float, Identity]] = OrderedDict()
 
     async def check(self, credentials: ClientCredentials, method: str, path: str) -> Identity:
-        """Who it is; `UnauthenticatedError` and `ForbiddenPathError` say no."""
+        """Identify an allowed caller; `UnauthenticatedError` and `ForbiddenPathError` say no."""
         verb = _VERBS.get(method, "*")
         caller = self._caller(credentials)
         remembered = self._allowed.get((caller, verb, path))

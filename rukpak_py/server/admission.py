@@ -137,10 +137,10 @@ class Admission:
                 return ()
 
     async def _bundle_spec(self, raw: msgspec.Raw, what: str) -> BundleSpec:
-        """No API server sends a larger one, and its items are made before they can be counted.
+        """Read the spec of a Bundle, up to the size of an object: items are made before they can be counted.
 
-        Large ones are read one after the other, each in a turn of the event loop of its own: a hundred that arrive
-        together would hold everything else up.
+        No API server sends a larger one. Large specs are read one after the other, each in a turn of the event loop of
+        its own: a hundred that arrive together would hold everything else up.
         """
         size = len(memoryview(raw))
         if size > self._limits.object_bytes:
@@ -246,7 +246,7 @@ class _Webhook:
 
 
 def _ender(request: web.Request) -> Callable[[], None]:
-    """What ends a review that gives way, wherever it is: its body, its look-ups and its connection."""
+    """Make the function that ends a review which gives way: its body, its look-ups and its connection."""
     task = asyncio.current_task()
 
     def end() -> None:

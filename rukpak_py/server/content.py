@@ -50,10 +50,10 @@ class LeaderContent(Protocol):
     """The content of Bundles, on the leader."""
 
     def unavailable(self) -> str | None:
-        """Why this replica has none."""
+        """Reason why this replica has no content."""
 
     async def archive(self, bundle: Bundle) -> Archive | None:
-        """Of an unpacked Bundle; None when it was lost and did not come back in time."""
+        """Archive of an unpacked Bundle; None when it was lost and did not come back in time."""
 
     async def uploaded(self, bundle: Bundle) -> Archive | None: ...
 
@@ -212,6 +212,6 @@ def _later(text: str) -> web.Response:
 
 
 def _refused(response: web.Response) -> web.Response:
-    """The last answer on its connection: nobody keeps one who is not served, and no body is waited for."""
+    """Close the connection after this answer: a refused client keeps none, and no body is waited for."""
     response.force_close()
     return response

@@ -74,12 +74,12 @@ class ContentListener:
 
     @property
     def connections(self) -> int:
-        """How many there are, whoever answers them."""
+        """Number of connections, both answered here and forwarded."""
         return self._listener.connections
 
     @property
     def admitted(self) -> int:
-        """How many of them may read or upload, as far as is known here."""
+        """Number of connections that may read or upload, as far as is known here."""
         return self._listener.admitted
 
     async def _route(self, connection: Connection, accepted: socket.socket) -> bool:
@@ -165,7 +165,7 @@ async def _copy(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, conn
 
 
 async def _both(*, question: Coroutine[Any, Any, None], answer: Coroutine[Any, Any, None]) -> None:
-    """Until the leader has said all it will say, or one of the two fails: a client that keeps silent holds nothing."""
+    """Forward until the leader's answer ends, or one of the two fails: a client that keeps silent holds nothing."""
     asking, answering = asyncio.create_task(question), asyncio.create_task(answer)
     try:
         await asyncio.wait([asking, answering], return_when=asyncio.FIRST_COMPLETED)

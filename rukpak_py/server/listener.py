@@ -46,7 +46,7 @@ Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 @dataclass(frozen=True, kw_only=True)
 class Address:
-    """Where to listen: `host:port`, `[v6]:port` or `:port` for every interface; port 0 takes any free one."""
+    """Address to listen on: `host:port`, `[v6]:port` or `:port` for every interface; port 0 takes any free one."""
 
     host: str | None
     port: int
@@ -61,7 +61,7 @@ class Address:
 
 @dataclass(frozen=True, kw_only=True)
 class PortSettings:
-    """What one port bears."""
+    """Limits of one port."""
 
     name: str  # in metrics and the log
     connections: int
@@ -139,12 +139,12 @@ class Listener:
 
     @property
     def connections(self) -> int:
-        """How many there are, before and after their admission."""
+        """Number of connections, before and after their admission."""
         return len(self._places)
 
     @property
     def admitted(self) -> int:
-        """How many of them are no stranger's."""
+        """Number of connections that were admitted."""
         return self._places.admitted
 
     def _watch(self) -> None:
@@ -163,7 +163,7 @@ class Listener:
             self._take(accepted)
 
     def _not_accepted(self, listener: socket.socket, error: OSError) -> None:
-        """No descriptor is free, or the client went away meanwhile."""
+        """Make room, or pause, when no descriptor is free; the client may also have gone away meanwhile."""
         self._failures.warning("no connection to the port of %s could be taken: %s", self._settings.name, error)
         if error.errno not in _EXHAUSTED or self._places.make_room(is_full=True):
             return  # it is tried again in the next turn of the loop
@@ -198,7 +198,7 @@ class Listener:
             self.lost(connection)
 
     async def _answer(self, connection: Connection, accepted: socket.socket) -> None:
-        """By this process. The application goes on with the connection by itself; without a certificate it ends."""
+        """Answer in this process. The application takes over the connection, which ends without a certificate."""
         options: dict[str, Any] = {}
         if self._tls is not None:
             context = await self._tls()
@@ -283,7 +283,7 @@ def admit(request: web.Request) -> None:
 
 @contextmanager
 def receiving(request: web.Request) -> Iterator[None]:
-    """While the body is read: the request has not arrived yet."""
+    """Mark the connection as receiving while the body is read: the request has not arrived yet."""
     connection = connection_of(request)
     if connection is None:
         yield

@@ -79,7 +79,7 @@ class Connection:
         self._end(self)
 
     def ended(self) -> None:
-        """No deadline is of interest any more, also none of a handler that ends later."""
+        """Cancel the deadlines, and ignore those of a handler that ends later."""
         self._is_over = True
         _cancel(self._deadline)
         _cancel(self._admission)

@@ -1,4 +1,4 @@
-"""What the leader serves: content of unpacked Bundles, lost content when it is back, and uploads as they came."""
+"""Content that the leader serves: that of unpacked Bundles, lost content when it is back, and uploads as they came."""
 
 import asyncio
 import logging
@@ -42,7 +42,7 @@ class ServedContent:
         self.is_open = True
 
     def close(self) -> None:
-        """Somebody else may lead soon, and would not hear of what is uploaded here."""
+        """Stop serving: another replica may lead soon, and would not hear of uploads to this one."""
         self.is_open = False
 
     def unavailable(self) -> str | None:
@@ -66,7 +66,7 @@ class ServedContent:
         return found
 
     async def _found(self, bundle: Bundle) -> Archive | None:
-        """By the record of the Bundle: its status, which others may have written, must say the same."""
+        """Find the archive by the record of the Bundle. Others may have written its status, which must agree."""
         digest = bundle.status.digest
         if not self._content.is_content_of(digest, bundle=bundle.metadata.uid, deployment=""):
             return None
@@ -75,7 +75,7 @@ class ServedContent:
         return Archive(file=file, tag=f"{digest}{form}") if file is not None else None
 
     def _is_unpacked(self, bundle: Bundle) -> bool:
-        """Its content did not turn out to be lost for good, as far as we know."""
+        """Whether the content is not lost for good, as far as we know."""
         known = self._bundles.get(bundle.metadata.name)
         return known is None or known.status.is_unpacked
 

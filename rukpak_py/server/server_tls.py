@@ -16,7 +16,7 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.x509 import KeyPair
 
 _LOG = logging.getLogger(__name__)
-AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while somebody connects
+AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while clients connect
 LOOK_SECONDS = 3.0  # for which a connection waits for the look that is due
 
 
@@ -39,7 +39,7 @@ class ServerTls:
         self._made: tuple[KeyPair, bytes, ssl.SSLContext] | None = None
 
     async def context(self) -> ssl.SSLContext | None:
-        """For a new connection; None while there is no certificate to serve."""
+        """Context for a new connection; None while there is no certificate to serve."""
         async with self._turn:
             await self._look()
         pair = self._pair()

@@ -4,7 +4,7 @@
   is accepted only with the digest that the Bundle has.
 * Any number of clients may upload for one Bundle at a time; each archive is received apart, and the last one counts.
 * The Bundle is read from the API server again before an archive is stored. That, storing it and waking the Bundle are
-  one step for whoever writes down what was unpacked (see `controllers.jobs.Turns`).
+  one step for the job that records what was unpacked (see `controllers.jobs.Turns`).
 """
 
 import asyncio
@@ -31,7 +31,7 @@ class UploadRefusedError(RukPakError):
 
 class Bundles(Protocol):
     async def read(self, name: str) -> Bundle:
-        """As the API server has it now; `ApiError` when it cannot be read."""
+        """Read the Bundle as the API server has it now; `ApiError` when it cannot be read."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +54,7 @@ class Uploads:
         unpacking: Unpacking,
         unavailable: Callable[[], str | None] = lambda: None,
     ) -> None:
-        """`unavailable`: why nobody would hear of an upload any more."""
+        """`unavailable`: why no controller would hear of an upload any more."""
         self._directory = directory
         self._bundles = bundles
         self._unpacking = unpacking
@@ -110,7 +110,7 @@ class Uploads:
         return bundle
 
     async def _digest(self, incoming: IncomingUpload) -> str:
-        """Of the content; empty when it is none."""
+        """Digest of the content; empty when it is none."""
         async with self._unpacking.budget.share() as content_arrives:
             await content_arrives()
             try:

@@ -120,7 +120,7 @@ class WorkerProcess:
         await self._process.wait()
 
     def release(self) -> None:
-        """It ends by itself, because nothing more will come."""
+        """Close the requests, after which the process ends by itself."""
         self._requests.close()
 
     async def _answer(self) -> CallAnswer:

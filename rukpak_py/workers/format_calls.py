@@ -28,7 +28,7 @@ def render(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedCont
 
 
 def render_asking(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
-    """In a worker process: what templates look up is asked of the operator."""
+    """Render in a worker process, which asks the operator for what templates look up."""
     return render(classes, tree, replace(options, look_up=_look_up))
 
 

@@ -104,7 +104,7 @@ class WorkerProcesses:
                 raise ContentError(f"reading this content {second}") from second
 
     def lane(self, width: int) -> "WorkerLane":
-        """At most `width` of the calls that are made through it run at once."""
+        """Make a lane, through which at most `width` calls run at once."""
         return WorkerLane(self, width)
 
     async def close(self) -> None:
@@ -215,7 +215,7 @@ class WorkerLane:
 
 
 class ContentReading:
-    """Where content of others is received and read: temporary files, and lanes of worker processes."""
+    """Means to receive and read content of others: temporary files, and lanes of worker processes."""
 
     def __init__(self, limits: Limits) -> None:
         self._processes = WorkerProcesses(seconds=max(CALL_SECONDS, limits.helm_seconds + CALL_SECONDS / 2))
