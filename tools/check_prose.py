@@ -27,8 +27,6 @@ NOT_YET = (
     "tests/unit/apply/",
     "tests/unit/controllers/",
     "tests/unit/formats/registry_v1/rules/",
-    "tests/unit/operator/",
-    "tests/unit/server/",
     "tests/unit/sources/",
 )
 

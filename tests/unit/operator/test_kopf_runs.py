@@ -76,7 +76,7 @@ def bench() -> Bench:
 
 
 @pytest.mark.parametrize("is_served", [True, False])
-async def test_it_begins_once_while_nothing_changes(bench: Bench, *, is_served: bool) -> None:
+async def test_kopf_begins_once_while_nothing_changes(bench: Bench, *, is_served: bool) -> None:
     bench.is_served = is_served
     async with running(bench):
         await bench.looked()
@@ -84,7 +84,7 @@ async def test_it_begins_once_while_nothing_changes(bench: Bench, *, is_served: 
     assert bench.ends == 1
 
 
-async def test_it_begins_anew_when_the_kind_comes_and_when_it_goes(bench: Bench) -> None:
+async def test_kopf_begins_anew_when_an_optional_kind_comes_and_when_it_goes(bench: Bench) -> None:
     async with running(bench):
         bench.is_served = True
         await until(lambda: bench.starts == 2 and bench.is_watched)
@@ -95,7 +95,7 @@ async def test_it_begins_anew_when_the_kind_comes_and_when_it_goes(bench: Bench)
         assert (bench.starts, bench.ends) == (3, 2)
 
 
-async def test_it_does_not_begin_anew_before_it_has_begun(bench: Bench) -> None:
+async def test_kopf_that_has_not_begun_yet_does_not_begin_anew(bench: Bench) -> None:
     async with running(bench):
         bench.have_begun = False
         bench.is_served = True

@@ -1,4 +1,4 @@
-"""What Kopf does for each event, beside calling our handler."""
+"""Work of Kopf for each event, beside calling our handler."""
 
 import kopf
 

@@ -1,4 +1,4 @@
-"""What Kopf's HTTP session says of its watches, and what it tells Kopf."""
+"""Watches of Kopf, as its HTTP session reports them to us and to Kopf."""
 
 import asyncio
 import time

@@ -103,7 +103,7 @@ def test_every_setting_is_a_flag_and_a_variable(flag: str, text: str, name: str,
     assert getattr(read_settings([], {variable(flag): text}), name) == value
 
 
-def test_what_unpack_pods_look_like() -> None:
+def test_settings_of_unpack_pods_are_read_from_flags_and_the_environment() -> None:
     given = {
         "--unpack-pods": "keep",
         "--unpack-image": "example.com/tool:1",
@@ -149,7 +149,7 @@ def test_an_empty_variable_says_nothing(flag: str) -> None:
 
 @pytest.mark.parametrize(("flag", "text"), WRONG)
 @pytest.mark.parametrize("way", ["flag", "variable"])
-def test_what_does_not_fit_ends_with_a_usage_message(
+def test_unfitting_values_end_with_a_usage_message(
     flag: str, text: str, way: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit) as ended:
@@ -162,7 +162,7 @@ def test_what_does_not_fit_ends_with_a_usage_message(
 
 
 @pytest.mark.parametrize("arguments", [["--no-such-flag"], ["stray"]])
-def test_what_is_not_known_ends_with_a_usage_message(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_unknown_arguments_end_with_a_usage_message(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         read_settings(arguments, NOTHING)
     assert ended.value.code == 2

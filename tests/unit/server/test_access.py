@@ -1,4 +1,4 @@
-"""Who may: what is asked, what is remembered, and for how long."""
+"""Access of callers: the reviews that are asked for, the answers that are remembered, and for how long."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ CERTIFICATE = {"subject": ((("organizationName", "a"),), (("organizationName", "
 
 @dataclass
 class Server:
-    """What the API server would say, and how often it was asked."""
+    """An API server with its answers, and how often it was asked."""
 
     users: dict[str, Identity] = field(default_factory=lambda: {"t": ANN})
     allowed: bool = True
@@ -98,14 +98,14 @@ async def test_a_token_that_has_ended_ends_every_yes_c17(server: Server, access:
 
 
 @pytest.mark.parametrize("user", ["", " ", "\t"])
-async def test_a_token_of_nobody_c8(server: Server, access: AccessControl, user: str) -> None:
+async def test_a_token_of_an_empty_user_is_unauthenticated_c8(server: Server, access: AccessControl, user: str) -> None:
     server.users["t"] = Identity(user=user)
     with pytest.raises(UnauthenticatedError):
         await access.check(TOKEN, "GET", "/a")
     assert server.asked == ["who is t"]
 
 
-async def test_without_a_token_nobody_is_asked(server: Server, access: AccessControl) -> None:
+async def test_without_a_token_the_server_is_not_asked(server: Server, access: AccessControl) -> None:
     with pytest.raises(UnauthenticatedError):
         await access.check(ClientCredentials(), "GET", "/a")
     assert not server.asked

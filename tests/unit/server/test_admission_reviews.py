@@ -167,7 +167,9 @@ HOSTILE = {
 
 
 @pytest.mark.parametrize("what", HOSTILE)
-async def test_what_is_no_review_gets_a_text(client: Client, what: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_body_that_is_no_review_gets_a_text(
+    client: Client, what: str, caplog: pytest.LogCaptureFixture
+) -> None:
     body = HOSTILE[what]
     content = body if isinstance(body, bytes) else json.dumps(body).encode()
     async with client.post(BUNDLE_WEBHOOK_PATH, data=content) as response:
@@ -263,7 +265,7 @@ async def test_look_ups_that_take_too_long_are_told_while_the_server_listens(mon
     assert "could not be looked up within 0.05 s" in text
 
 
-async def test_what_a_denial_quotes_is_cut(client: Client, caplog: pytest.LogCaptureFixture) -> None:
+async def test_quotes_in_a_denial_are_cut(client: Client, caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level("INFO")
     items = [{"configMap": {"name": "m"}, "path": f"../{'x' * 4000}"} for _ in range(20)]
     review = bundle_review(object=bundle(CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": items}}))
@@ -279,7 +281,7 @@ async def test_what_a_denial_quotes_is_cut(client: Client, caplog: pytest.LogCap
 async def test_a_denial_is_logged_once_for_each_object_and_text(
     client: Client, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Whoever is denied asks again and again: the operator itself, or a tool that applies what is in git."""
+    """A denied client asks again and again: the operator itself, or a tool that applies what is in git."""
     caplog.set_level("INFO")
 
     async def deny(path: str, name: str = "b") -> None:
@@ -304,7 +306,7 @@ async def test_a_denial_is_logged_once_for_each_object_and_text(
     assert len([line for line in caplog.messages if line.startswith("denied: ")]) == 1, "it was in order meanwhile"
 
 
-async def test_what_is_no_name_of_a_config_map_is_not_looked_up() -> None:
+async def test_an_invalid_name_of_a_config_map_is_not_looked_up() -> None:
     class Counting(Known):
         looked_up: list[str] = []  # noqa: RUF012 - of one test
 
@@ -328,7 +330,7 @@ async def test_an_update_that_changes_the_spec_costs_no_look_up(client: Client) 
     assert (await ask(client, BUNDLE_WEBHOOK_PATH, body))["status"]["message"] == "bundle.spec is immutable"
 
 
-def test_what_the_rules_do_not_need_is_not_decoded() -> None:
+def test_fields_that_the_rules_do_not_need_are_not_decoded() -> None:
     """Lists of nothing are small as text, and were two orders of magnitude more as objects."""
     empty = b"[" + b",".join([b"[]"] * 300_000) + b"]"
     raw = msgspec.Raw(b'{"metadata":{"name":"m","x":' + empty + b'},"spec":' + json.dumps(UPLOAD).encode() + b"}")

@@ -132,7 +132,7 @@ class Bench:
             await listener.stop()
 
     def uploaded(self) -> list[bytes]:
-        """What is in the upload directory, whatever its name is."""
+        """Contents of the files in the upload directory, whatever their names are."""
         folder = self.folder / "uploads"
         return [path.read_bytes() for path in folder.iterdir()] if folder.is_dir() else []
 
@@ -191,7 +191,7 @@ async def test_certificates_are_rotated_and_no_request_is_refused(bench: Bench) 
         assert len(served) == 4
 
 
-async def test_who_is_not_known_loses_the_connection(bench: Bench) -> None:
+async def test_an_unknown_caller_loses_the_connection(bench: Bench) -> None:
     async with bench.listening() as listener:
         assert (await bench.get(listener.port, by="other"))[0] == 401
 
@@ -208,7 +208,7 @@ async def test_clients_that_do_not_speak_tls_are_cut_off(bench: Bench, sent: byt
 
 
 @pytest.mark.parametrize("sent", [b"", b"GET /bundles/b.tgz HTTP/1.1\r\nHost: h\r\nX-Slow: "])
-async def test_half_a_request_of_somebody_unknown_is_cut_off(bench: Bench, sent: bytes) -> None:
+async def test_half_a_request_of_an_unknown_caller_is_cut_off(bench: Bench, sent: bytes) -> None:
     """Slowloris: no header may come for ever."""
     async with bench.listening(Limits(request_seconds=3)) as listener:
         reader, writer = await asyncio.open_connection(
@@ -286,7 +286,7 @@ async def test_an_upload_that_never_ends_is_cut_off(bench: Bench, limit: str) ->
         assert bench.uploaded() == []
 
 
-async def test_who_keeps_sending_may_take_longer_than_silence_may(
+async def test_a_client_that_keeps_sending_may_take_longer_than_silence_may(
     bench: Bench,
 ) -> None:
     async with bench.listening(
@@ -296,7 +296,7 @@ async def test_who_keeps_sending_may_take_longer_than_silence_may(
             "127.0.0.1", listener.port, ssl=bench.trust(), server_hostname="localhost"
         )
         writer.write(b"PUT /uploads/b.tgz HTTP/1.1\r\nHost: h\r\nAuthorization: Bearer t\r\nContent-Length: 35\r\n\r\n")
-        for _ in range(35):  # longer than somebody who was not admitted may stay
+        for _ in range(35):  # longer than a client that was not admitted may stay
             await asyncio.sleep(0.1)  # the pace of a slow client
             writer.write(b"1")
         assert (await reader.readline()).split()[1] == b"201"
@@ -415,7 +415,7 @@ async def test_a_connection_is_passed_on_once(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("is_valid", [True, False])
-async def test_nobody_needs_a_client_certificate(bench: Bench, is_valid: bool) -> None:  # noqa: FBT001 - a case
+async def test_a_client_without_a_certificate_is_served(bench: Bench, is_valid: bool) -> None:  # noqa: FBT001 - a case
     bench.clients = x509.issue_ca(NOW).certificate if is_valid else b"not a certificate"
     async with bench.listening() as listener:
         assert (await bench.get(listener.port))[0] == 200

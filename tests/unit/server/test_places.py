@@ -51,7 +51,7 @@ def port_with(*states: tuple[Phase, bool], strangers: int = 99) -> tuple[Port, l
         ([(Phase.ARRIVING, ADMITTED), (Phase.ANSWERED, ADMITTED)], None),
     ],
 )
-async def test_who_gives_way_when_all_places_are_taken(
+async def test_a_connection_gives_way_or_the_new_one_is_refused_when_all_places_are_taken(
     states: Sequence[tuple[Phase, bool]], gives_way: int | None
 ) -> None:
     port, connections = port_with(*states)

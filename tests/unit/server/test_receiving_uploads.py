@@ -1,4 +1,4 @@
-"""What becomes of an upload: stored in the Bundle's turn, or refused; the Bundle may change while it comes."""
+"""Uploads are stored in the Bundle's turn, or refused; the Bundle may change while one arrives."""
 
 import asyncio
 from collections.abc import AsyncIterator, Iterable
@@ -87,7 +87,7 @@ def bench(tmp_path: Path) -> Bench:
     return Bench(directory=UploadDirectory(tmp_path, DEFAULT_LIMITS), live=[WAITING])
 
 
-async def test_it_is_stored_and_its_bundle_is_woken(bench: Bench) -> None:
+async def test_an_upload_is_stored_and_its_bundle_is_woken(bench: Bench) -> None:
     assert await bench.put(BODY[:10], BODY[10:])
     assert (bench.upload, bench.woken) == (BODY, ["b"])
 
@@ -101,7 +101,7 @@ async def test_the_same_bytes_again_change_nothing(bench: Bench) -> None:
     assert len(bench.woken) == 2
 
 
-async def test_what_was_unpacked_does_not_change(bench: Bench) -> None:
+async def test_an_upload_to_an_unpacked_bundle_does_not_change_it(bench: Bench) -> None:
     await bench.put(BODY)
     bench.live, bench.stored = [PINNED], {DIGEST}
     for other in (OTHER, b"no archive"):
@@ -112,7 +112,7 @@ async def test_what_was_unpacked_does_not_change(bench: Bench) -> None:
 
 
 async def test_a_bundle_that_is_unpacked_while_an_upload_arrives(bench: Bench) -> None:
-    """Of other content, which nobody may be told was accepted."""
+    """The upload has other content, and must not be reported as accepted."""
     bench.live = [WAITING, WAITING, PINNED]
     with pytest.raises(UploadRefusedError, match="bundle has already been unpacked"):
         await bench.put(OTHER)
@@ -132,7 +132,7 @@ async def test_a_lost_upload_is_kept_again_though_its_content_is_there(bench: Be
 
 
 async def test_an_upload_that_ends_when_this_replica_leads_no_more(bench: Bench) -> None:
-    """Who leads next would not hear of it."""
+    """The next leader would not hear of it."""
     bench.why_not = "does not lead"
     with pytest.raises(UploadRefusedError, match="does not lead") as refused:
         await bench.put(BODY)
@@ -177,7 +177,7 @@ async def test_a_full_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_pa
 
 
 @pytest.mark.parametrize("said", ["", DIGEST])
-async def test_an_upload_replaces_nothing_when_somebody_changed_the_digest_of_the_status(
+async def test_an_upload_replaces_nothing_when_a_client_changed_the_digest_of_the_status(
     bench: Bench, said: str
 ) -> None:
     """Emptied, or set to that of the upload: the record of what was unpacked counts."""

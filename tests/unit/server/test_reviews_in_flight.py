@@ -53,14 +53,14 @@ def test_a_review_that_is_judged_gives_way_last() -> None:
         assert bench.gave_up == [0]
 
 
-def test_one_that_has_no_room_alone_is_refused() -> None:
+def test_a_review_that_has_no_room_alone_is_refused() -> None:
     with ExitStack() as stack:
         bench = Bench(stack)
         with pytest.raises(UnavailableError, match="RUKPAK_LIMIT_REVIEWS_BYTES sets it"):
             bench.review(0, 11)
 
 
-def test_one_that_gave_way_counts_no_more() -> None:
+def test_a_review_that_gave_way_counts_no_more() -> None:
     with ExitStack() as stack:
         bench = Bench(stack)
         gone = bench.review(0, 6)

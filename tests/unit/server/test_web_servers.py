@@ -41,7 +41,9 @@ async def test_readiness_lists_what_is_not_ready() -> None:
         await server.stop()
 
 
-async def test_what_is_not_ready_is_logged_when_it_changes_and_when_it_ends(caplog: pytest.LogCaptureFixture) -> None:
+async def test_reasons_of_unreadiness_are_logged_when_they_change_and_when_they_end(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     caplog.set_level("INFO", logger="rukpak_py.server.web")
     wrong: list[str | None] = [None]
     server = serving(probe_app(live={}, ready={"api": lambda: wrong[0]}))
@@ -107,6 +109,6 @@ def test_addresses_as_in_go(text: str, host: str | None, port: int) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "9443", "host:", "host:x", ":65536", ":-1"])
-def test_what_is_no_address_is_refused(text: str) -> None:
+def test_an_invalid_address_is_refused(text: str) -> None:
     with pytest.raises(ValueError, match="write it as host:port or :port"):
         Address.parse(text)
