@@ -20,7 +20,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
-    "rukpak_py/formats/registry_v1/rules/",
     "tests/integration/apply/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
     "tests/integration/permissions/",

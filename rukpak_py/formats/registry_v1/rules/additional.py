@@ -1,4 +1,4 @@
-"""What upstream does not look at, and what the author of a bundle wants to know before the API server says it."""
+"""Rules that upstream does not have: what the author of a bundle wants to know before the API server says it."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -42,7 +42,7 @@ def fields_are_known(reading: Reading) -> Iterator[Problem]:
 
 
 def _is_told(place: Place) -> bool:
-    """By RV1-402 and RV1-203."""
+    """Whether RV1-402 or RV1-203 tells it."""
     path = place.path
     is_group = path[:3] == ("spec", "customresourcedefinitions", "owned") and path[4:] == ("group",)
     return is_group or (len(path) == 1 and str(path[0]).lower() == "apiversion")

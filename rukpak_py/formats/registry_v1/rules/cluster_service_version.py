@@ -1,4 +1,4 @@
-"""What operator-framework's own validator asks of a ClusterServiceVersion, without its examples."""
+"""Rules of operator-framework's own validator for a ClusterServiceVersion, without its examples."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -194,7 +194,7 @@ def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
     hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove `conversionCRDs`.",
 )
 def conversion_is_for_all_namespaces(reading: Reading) -> Iterator[Problem]:
-    """Of a webhook of another type, where there is a bundle: what converts is told of that."""
+    """Where there is a bundle, a webhook of type conversion is left out: its own rule tells of that."""
     for csv in csvs(reading):
         if all(supported == (mode == InstallMode.ALL) for mode, supported in _modes(csv)):
             continue

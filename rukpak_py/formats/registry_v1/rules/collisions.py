@@ -84,7 +84,7 @@ def _identity(document: Document) -> tuple[str, ...]:
 
 
 def _namespace(document: Document) -> str:
-    """What tells objects of one name apart; empty stands for the install namespace, and for none."""
+    """The namespace that tells objects of one name apart; empty stands for the install namespace, and for none."""
     if document.kind == AUTOSCALER or not SUPPORTED.get(document.kind, False):
         return str(_metadata(document).get("namespace") or "")
     return ""

@@ -1,4 +1,4 @@
-"""What an API server asks of the parts of a CustomResourceDefinition: columns, scaling, conversion, deprecation."""
+"""Rules of an API server for parts of a CustomResourceDefinition: columns, scaling, conversion, deprecation."""
 
 import re
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an API server asks of a CustomResourceDefinition before it looks at schemas: group, names, scope, versions.
+"""Rules of an API server for a CustomResourceDefinition before its schemas: group, names, scope, versions.
 
 The document is judged as it was written, with the server's defaults. As for `opm`, nothing below a schema counts. CRDs
 of v1beta1, which no supported Kubernetes takes, are judged by that alone: rewriting them changes everything else.
@@ -64,7 +64,7 @@ def each_definition(check: OfDefinition) -> Check[Reading]:
 
 
 def same_in_v1beta1(check: OfDefinition) -> OfDefinition:
-    """What `opm` asks of CRDs of v1beta1, too."""
+    """Mark a check that `opm` makes of CRDs of v1beta1, too."""
     _SAME_IN_V1BETA1.append(check)
     return check
 

@@ -164,7 +164,7 @@ def _read(csv: Document, place: Place, written: str, source: bytes) -> _Examples
 
 
 def _broken(written: str, position: int) -> tuple[str, int]:
-    """What is wrong, and the number of the character."""
+    """The error, and the number of the character."""
     try:
         json_text.check(written)
     except json_text.JsonSyntaxError as error:
@@ -200,7 +200,7 @@ def _api(group: str, version: str, kind: str) -> str:
 
 
 def _provided(csv: Document) -> dict[str, Place]:
-    """What the CSV owns: definitions by the group in their name, and API services."""
+    """The APIs that the CSV owns: definitions by the group in their name, and API services."""
     found: dict[str, Place] = {}
     for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
         _, dot, group = text(owned, "name").partition(".")

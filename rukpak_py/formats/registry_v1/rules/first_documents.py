@@ -1,4 +1,4 @@
-"""What `opm` looks at: the first document of each file of manifests/.
+"""The documents that `opm` looks at: the first of each file of manifests/.
 
 Nothing here went through typed decoding. A value of the wrong type counts as absent: reading the bundle tells that, and
 every other rule still runs, also when there is no bundle because some other file is broken.

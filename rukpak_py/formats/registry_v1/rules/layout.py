@@ -57,7 +57,7 @@ class Annotations:
 
 
 def bundle_annotations(reading: Reading) -> Annotations | None:
-    """Of the first file of metadata/ that has some; one with a value that is no scalar does not count."""
+    """The annotations of the first file of metadata/ that has some; one with a value that is no scalar is skipped."""
     documents = reading.metadata_documents
     if (found := catalog_annotations_file(documents.items())) is None:
         return None

@@ -1,4 +1,4 @@
-"""What every object's metadata must be, in the API server's words."""
+"""Rules for the metadata of every object, in the API server's words."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What `opm` asks of the objects beside the ClusterServiceVersion and the CRDs."""
+"""Rules of `opm` for the objects beside the ClusterServiceVersion and the CRDs."""
 
 from collections.abc import Iterator
 from typing import Final

@@ -1,4 +1,4 @@
-"""What OperatorHub.io asks of a bundle; asked for by the profile `operatorhub` only."""
+"""Rules of OperatorHub.io for a bundle; asked for by the profile `operatorhub` only."""
 
 import re
 from collections.abc import Iterator

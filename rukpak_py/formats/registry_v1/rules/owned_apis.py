@@ -45,7 +45,7 @@ class _Version(NamedTuple):
     error_only_in=Profile.OPM,
 )
 def owned_versions_are_shipped(reading: Reading) -> Iterator[Problem]:
-    """What no CRD of the bundle has the name of is told of the bundle, where there is one."""
+    """An API whose name no CRD of the bundle has is left to the rule for the bundle, where there is one."""
     shipped = _shipped(reading)
     bundle = reading.bundle
     known = None if bundle is None else {definition.name for definition in bundle.definitions}

@@ -1,4 +1,4 @@
-"""What a bundle must be to be rendered: the reference renderer's own checks, in its order and its words.
+"""Rules for a bundle to be rendered: the reference renderer's own checks, in its order and its words.
 
 All rules run and every error is told. The order of errors within a rule is upstream's (mostly sorted by name), because
 the joined texts are compared; findings for people are sorted by place elsewhere.
@@ -240,7 +240,7 @@ def converted_definitions_are_owned(bundle: RegistryBundle) -> Iterator[Problem]
 def webhook_rules_are_allowed(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         if webhook.type == WebhookType.CONVERSION:
-            continue  # a type that nobody knows is judged like admission, as upstream does
+            continue  # an unknown type is judged like admission, as upstream does
         for index, rule in enumerate(webhook.typed.get("rules") or []):
             for field, position, reference in _forbidden(rule, repeats=bundle.parity):
                 yield Problem(

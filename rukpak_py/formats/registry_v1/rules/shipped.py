@@ -1,4 +1,4 @@
-"""What an API server refuses of the CRDs and other objects that a bundle ships, or drops without a word."""
+"""Rules for the CRDs and other objects that a bundle ships: what an API server refuses, or drops without a word."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What stands in metadata/ and means nothing to those who read it."""
+"""Rules for files and keys in metadata/ that mean nothing to their readers."""
 
 from collections.abc import Iterator
 from difflib import get_close_matches
@@ -44,7 +44,7 @@ def dependencies_are_read(reading: Reading) -> Iterator[Problem]:
 
 
 def _is_meant(path: str) -> bool:
-    """By its name, with a slip or two."""
+    """Whether the name, with a slip or two, is that of the dependencies file."""
     stem = path.rpartition("/")[2].partition(".")[0].lower()
     return path == DEPENDENCIES_FILE or bool(get_close_matches(stem, [_STEM], n=1, cutoff=0.8))
 

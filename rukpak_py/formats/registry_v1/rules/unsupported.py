@@ -1,4 +1,4 @@
-"""What is refused though it could be read: some of it by everybody, some by OLM's successor only.
+"""Refusals of bundles that could be read: some by every installer, some by OLM's successor only.
 
 The subject is a bundle and how it would be installed, because a certificate provider decides about webhooks. Texts and
 order are operator-controller's; it refuses before it looks at the bundle any closer.

@@ -1,4 +1,4 @@
-"""What an API server refuses of a webhook definition, or what nobody installs of it."""
+"""Rules for webhook definitions: what an API server refuses of them, or no installer installs."""
 
 from collections.abc import Iterator, Sequence
 from difflib import get_close_matches

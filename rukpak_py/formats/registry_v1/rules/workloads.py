@@ -1,4 +1,4 @@
-"""What an API server refuses of the deployments and the permissions of a CSV: the installation would fail halfway."""
+"""Rules for the deployments and permissions of a CSV that an API server refuses: an installation would fail halfway."""
 
 from collections.abc import Iterator
 from typing import Final
