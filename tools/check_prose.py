@@ -22,11 +22,8 @@ FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
     "tests/integration/apply/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
-    "tests/integration/permissions/",
     "tests/unit/apply/",
     "tests/unit/controllers/",
-    "tests/unit/formats/registry_v1/rules/",
-    "tests/unit/sources/",
 )
 
 _WORD = re.compile(r"(?<![A-Za-z])(nobody|somebody|whoever)(?![a-z])", re.IGNORECASE)

@@ -1,4 +1,4 @@
-"""Whoever has Kubernetes' role `view` sees our kinds, and changes nothing. The shipped role is aggregated into it."""
+"""Users with Kubernetes' role `view` see our kinds, and change nothing. The shipped role is aggregated into it."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -86,7 +86,7 @@ async def users(client: Client) -> AsyncIterator[Users]:
 
 
 @pytest.mark.parametrize("role", AGGREGATED)
-async def test_who_may_view_sees_our_kinds(users: Users, role: str) -> None:
+async def test_users_with_a_role_to_view_read_our_kinds(users: Users, role: str) -> None:
     for resource in OURS:
         await users.client(role).list_metadata(resource)
         attributes = {"group": resource.gvk.group, "resource": resource.plural}
@@ -98,7 +98,7 @@ async def test_who_may_view_sees_our_kinds(users: Users, role: str) -> None:
 
 
 @pytest.mark.parametrize("role", AGGREGATED)
-async def test_nobody_writes_by_it(users: Users, role: str) -> None:
+async def test_role_to_view_grants_no_writes(users: Users, role: str) -> None:
     name = f"{users.mark}-{role}"
     with pytest.raises(ForbiddenError):
         await users.client(role).create(BUNDLE_DEPLOYMENTS, "", orjson.dumps(deployment(name, UPLOAD)))

@@ -59,7 +59,7 @@ LOCAL_NAT64 = (
 LINK_LOCAL = (
     *("0xa9.254.169.254", "0xA9FEA9FE", "2852039166", "0251.0376.0251.0376", "0x00000000a9fea9fe"),
     *("169.254.43518", "169.16689662", "0xa9.0376.0xa9fe", "169.254.169.254.", "025177524776"),
-    "0169.254.169.254",  # not octal: decimal, for whoever reads it
+    "0169.254.169.254",  # not octal: decimal, for those who read it
 )
 
 
@@ -146,7 +146,7 @@ async def test_other_ways_to_write_loopback(host: str) -> None:
 @pytest.mark.parametrize(
     "address", ["8.8.8.8", "10.0.0.1", "192.168.1.1", "fd12::1", "2001:db8::1", "64:ff9b::808:808"]
 )
-async def test_what_is_not_refused(address: str) -> None:
+async def test_address_of_a_public_or_private_network_is_not_refused(address: str) -> None:
     assert await resolve(address, 80, STRICT) == (address,)
 
 

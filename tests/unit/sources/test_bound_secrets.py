@@ -96,7 +96,7 @@ async def test_without_the_setting_a_warning_is_told_once() -> None:
     assert len(warn.seen) == 3
 
 
-async def test_what_was_warned_of_is_forgotten_before_it_fills_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_oldest_warning_is_forgotten_when_too_many_are_remembered(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MOST_REMEMBERED", 2)
     warn = Warnings()
     lax = logins(Secrets(s=DATA), STRICT, warn=warn)
@@ -106,7 +106,7 @@ async def test_what_was_warned_of_is_forgotten_before_it_fills_the_memory(monkey
 
 
 async def test_a_refusal_is_no_warning_and_reads_nothing_of_the_data() -> None:
-    """Who names any Secret does not learn which keys it has."""
+    """Users who name any Secret do not learn which keys it has."""
     warn = Warnings()
     reader = Reader(secrets={"login": {"token": b"x"}}, policy=BOUND, warn=warn)
     text = await reader.refusal("http://127.0.0.1:9/x.tgz", AccessError, secret="login")

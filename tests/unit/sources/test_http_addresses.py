@@ -1,4 +1,4 @@
-"""What the http source never asks: refused addresses, however they are written and wherever they come from."""
+"""Addresses that the http source never asks, however they are written and wherever they come from."""
 
 import asyncio
 import socket

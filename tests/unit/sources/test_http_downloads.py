@@ -24,7 +24,7 @@ async def test_the_files_of_the_archive(site: Site) -> None:
     assert dict(fetched.tree) == FILES
 
 
-async def test_what_is_resolved_is_the_source_as_it_is(site: Site) -> None:
+async def test_resolved_source_is_the_source_as_it_is(site: Site) -> None:
     """Nothing is pinned by the URL: the digest of the Bundle is what holds."""
     fetched = await Reader(secrets=LOGIN).fetch(site.url("/demo.tgz"), secret="login")
     assert fetched.resolved.http is not None

@@ -1,4 +1,4 @@
-"""What users read when a download fails, and what the error's class makes of it."""
+"""Failed downloads: the text that users read, and the consequences of the error's class."""
 
 import asyncio
 import socket
@@ -80,7 +80,7 @@ async def test_the_reason_is_the_servers(line: bytes, shown: str) -> None:
     [b"", b"<html>", tgz(mode="w"), b"\x1f\x8b", b"BZh91AY"],
     ids=["nothing", "a page", "a tar", "two bytes", "bzip2"],
 )
-async def test_what_is_not_gzip(site: Site, body: bytes) -> None:
+async def test_archive_that_is_not_gzip_is_refused(site: Site, body: bytes) -> None:
     site.gives("/x.tgz", body)
     assert await Reader().refusal(site.url("/x.tgz"), ContentError) == "gzip: invalid header"
 
@@ -118,7 +118,7 @@ async def test_a_url_that_is_none(url: str, text: str) -> None:
     assert await Reader().refusal(url, ContentError) == text
 
 
-async def test_nobody_listens() -> None:
+async def test_port_without_a_server_is_told() -> None:
     port = free_ports(["site"], "127.0.0.1")["site"]
     url = f"http://ann:s3cret@127.0.0.1:{port}/x.tgz"
     assert await Reader().refusal(url, UnavailableError) == (

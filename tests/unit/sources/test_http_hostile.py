@@ -112,7 +112,7 @@ async def test_c1_a_gzip_bomb(site: Site) -> None:
 
 
 async def test_c1_a_nested_bomb_is_a_file_like_others(site: Site) -> None:
-    """What is gzipped again is content, and nobody unpacks it."""
+    """An archive in the archive is content, and is not unpacked."""
     inner = gzip.compress(bytes(10 * MIB))
     site.gives("/x.tgz", tgz({"inner.tgz": inner}))
     assert dict((await Reader().fetch(site.url("/x.tgz"))).tree) == {"inner.tgz": inner}

@@ -1,4 +1,4 @@
-"""Redirects: followed by ourselves, checked one by one, and nobody else sees the credentials (C13)."""
+"""Redirects: followed by ourselves, checked one by one, and no other server sees the credentials (C13)."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path

@@ -24,7 +24,7 @@ from tests.fuzzing import choices, fuzzed
         ("https://ann:pw@example.com/@x", "https://example.com/@x", "example.com", 443),
     ],
 )
-def test_what_is_sent(text: str, sent: str, host: str, port: int) -> None:
+def test_url_is_sent_as_it_was_checked(text: str, sent: str, host: str, port: int) -> None:
     target = parse_url(text)
     assert str(target.url) == sent
     assert (target.host, target.port) == (host or "example.com", port)

@@ -50,7 +50,7 @@ def test_where_no_bundle_is_the_names_for_advice_are_read(tmp_path: Path) -> Non
     assert tree.directories == {"v1", "v1/manifests"}
 
 
-def test_what_is_not_entered_is_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_directory_that_is_not_entered_is_not_listed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     written(tmp_path, {**BUNDLE, "a/b": b"", "tests/e2e/x": b"", ".git/x": b""})
     listed: list[str] = []
     list_directory = Path.iterdir
@@ -111,7 +111,7 @@ def test_nothing_but_regular_files_is_opened(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("becomes", ["link", "fifo", "link of its directory"])
-def test_what_changes_after_it_was_looked_at_is_refused(
+def test_file_that_is_swapped_after_the_check_is_refused(
     tmp_path: Path, becomes: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     secret = written(tmp_path / "elsewhere", {"csv.yaml": b"secret"})

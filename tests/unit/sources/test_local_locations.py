@@ -1,4 +1,4 @@
-"""What was typed: paths, skopeo's names before them, names of images behind them, and what is on no disk."""
+"""Typed locations: paths, skopeo's names before them, names of images behind them, and what is on no disk."""
 
 import json
 from pathlib import Path
@@ -73,7 +73,7 @@ def test_a_digest_may_be_that_of_one_platform() -> None:
         assert "holds no image" in refusal(f"{before}@sha256:{0:064}")
 
 
-def test_what_docker_saved_is_chosen_by_tag() -> None:
+def test_image_that_docker_saved_is_chosen_by_tag() -> None:
     saved = docker_archive([{"manifests/a": b"1"}])
     manifest = saved["manifest.json"]
     assert isinstance(manifest, bytes)
@@ -106,13 +106,13 @@ IMAGES = ("quay.io/org/demo:v1", "quay.io/org/demo", "demo:v1", "foo/bar:v1", f"
 
 
 @pytest.mark.parametrize("image", IMAGES)
-def test_what_names_a_registry_a_tag_or_a_digest_is_an_image(image: str) -> None:
+def test_text_that_names_a_registry_a_tag_or_a_digest_is_an_image(image: str) -> None:
     assert locate(image) == locate(f"docker://{image}") == locate(f"oci://{image}") == parse_image(image)
     assert refusal(f"https://{image}").startswith("a URL is not read: download what is there")
     assert HINT.format(image) in refusal(f"https://{image}")
 
 
-def test_what_may_be_an_image_or_a_path_gets_a_hint() -> None:
+def test_text_that_may_be_an_image_or_a_path_gets_a_hint() -> None:
     assert refusal("foo/bar") == f"{MISSING}. {HINT.format('foo/bar')}"
     assert locate("docker://foo/bar") == parse_image("docker.io/foo/bar:latest")
 
@@ -128,7 +128,7 @@ def test_only_names_of_images_get_into_commands(url: str) -> None:
     assert HINT.format("IMAGE") in refusal(url)
 
 
-def test_what_names_no_image_is_told() -> None:
+def test_invalid_image_location_is_told() -> None:
     assert "is not a valid image name" in refusal("docker://$(reboot)")
 
 

@@ -67,7 +67,7 @@ def test_limits_hold_for_directories(tmp_path: Path, limits: Limits, name: str) 
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may read everything")
-def test_what_may_not_be_read_is_told(tmp_path: Path) -> None:
+def test_file_without_read_permission_is_told(tmp_path: Path) -> None:
     written(tmp_path, BUNDLE)
     (tmp_path / "manifests" / "csv.yaml").chmod(0)
     with pytest.raises(AccessError, match=r"manifests/csv.yaml: permission denied"):
@@ -177,7 +177,7 @@ def test_without_one_answer_the_images_are_listed(descriptors: list[Descriptor],
     assert problem in str(caught.value)
 
 
-def test_what_docker_saved_is_its_image(tmp_path: Path) -> None:
+def test_archive_that_docker_saved_is_read_as_its_image(tmp_path: Path) -> None:
     saved = docker_archive([BUNDLE, {"manifests/b": b"1"}, {"manifests/b": b"1"}, {".wh.metadata": b""}])
     tree = open_tree(file_of(tmp_path / "saved.tar", layer(saved)))
     assert dict(tree) == {"manifests/csv.yaml": b"kind: x\n", "manifests/b": b"1"}

@@ -43,7 +43,7 @@ def test_links_are_removed_and_not_followed(tmp_path: Path) -> None:
     assert (tmp_path / "kept" / "f").exists()
 
 
-def test_what_is_not_there_is_no_error(tmp_path: Path) -> None:
+def test_missing_directory_is_no_error(tmp_path: Path) -> None:
     remove_directory(tmp_path / "none")
 
 

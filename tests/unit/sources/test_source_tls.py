@@ -30,7 +30,7 @@ def test_several_authorities_with_comments_between_them() -> None:
     ["nothing", "-----BEGIN CERTIFICATE-----", CA.replace("MII", "AAA"), "ü"],
     ids=["no PEM", "half of it", "damaged", "not ASCII"],
 )
-def test_what_is_no_certificate(text: str) -> None:
+def test_invalid_ca_bundle_is_refused(text: str) -> None:
     with pytest.raises(ContentError, match="caBundle holds no certificate in PEM, or one that cannot be read"):
         client_context(text)
 
@@ -38,7 +38,7 @@ def test_what_is_no_certificate(text: str) -> None:
 @pytest.mark.parametrize("insecure", [False, True])
 @pytest.mark.parametrize("kind", ["", "RSA ", "EC ", "ENCRYPTED ", "OPENSSH "])
 def test_c18_a_private_key_is_no_authority(kind: str, *, insecure: bool) -> None:
-    """What is resolved repeats the bundle, in a status that more people may read."""
+    """The resolved source repeats the bundle, in a status that more people may read."""
     with pytest.raises(ContentError, match="caBundle holds a private key: give certificates only") as refused:
         client_context(f"{CA}-----BEGIN {kind}PRIVATE KEY-----\nc2VjcmV0\n", insecure_skip_verify=insecure)
     assert "c2VjcmV0" not in str(refused.value)

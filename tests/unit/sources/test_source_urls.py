@@ -1,4 +1,4 @@
-"""What messages show of URLs."""
+"""URLs as messages show them."""
 
 import pytest
 

@@ -40,7 +40,7 @@ def test_the_largest_gives_way(tmp_path: Path) -> None:
         assert one.used == 90
 
 
-def test_what_is_complete_is_not_taken_away(tmp_path: Path) -> None:
+def test_complete_file_keeps_its_share_when_another_grows(tmp_path: Path) -> None:
     one = spool(tmp_path)
     with one.file() as complete, one.file() as growing:
         complete.write(bytes(90))

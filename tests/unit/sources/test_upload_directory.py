@@ -74,7 +74,7 @@ async def test_a_newer_archive_takes_the_place_of_one_that_is_read(uploads: Uplo
     assert await fetch(uploads) == {"other": b"1"}
 
 
-async def test_what_is_not_kept_is_gone(uploads: UploadDirectory, tmp_path: Path) -> None:
+async def test_upload_that_is_not_kept_is_deleted(uploads: UploadDirectory, tmp_path: Path) -> None:
     incoming = uploads.receive()
     await incoming.archive.add(bytes(10**6))
     assert len(names(tmp_path)) == 1
@@ -90,7 +90,7 @@ async def test_more_than_an_archive_may_have(tmp_path: Path) -> None:
     assert not names(tmp_path)
 
 
-async def test_what_a_crash_left_goes_and_nothing_else(uploads: UploadDirectory, tmp_path: Path) -> None:
+async def test_temporary_file_of_a_crash_is_deleted_and_nothing_else(uploads: UploadDirectory, tmp_path: Path) -> None:
     await store(uploads, tgz())
     for name in (disk.temporary_name(), ".tmp-mine", "b.tgz", "notes_1.txt", "lost+found"):
         (tmp_path / "uploads" / name).write_text("")
@@ -139,7 +139,7 @@ async def test_names_that_lead_elsewhere_c15(uploads: UploadDirectory, tmp_path:
     ],
     ids=["empty", "a web page", "cut off", "a path out of it"],
 )
-async def test_what_is_no_archive(uploads: UploadDirectory, body: bytes, text: str) -> None:
+async def test_upload_that_is_no_archive_is_refused(uploads: UploadDirectory, body: bytes, text: str) -> None:
     await store(uploads, body)
     with pytest.raises(ContentError, match=text):
         await fetch(uploads)

@@ -60,7 +60,7 @@ class Asked:
 
 @dataclass
 class Site:
-    """Answers by path; 404 for what nobody has answered for."""
+    """Answers by path; 404 for a path without an answer."""
 
     scheme: str = "http"
     port: int = 0

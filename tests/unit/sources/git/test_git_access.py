@@ -113,7 +113,7 @@ async def test_c18_secrets_are_in_no_argument_no_file_and_no_log(
 
 
 def arguments_and_files(pattern: Path) -> list[bytes]:
-    """Of all processes, and of the private directories."""
+    """The arguments of all processes, and the files of the private directories."""
     found = []
     for path in [*Path("/proc").glob("[0-9]*/cmdline"), *pattern.parent.glob(f"{pattern.name}/**/*")]:
         try:
@@ -134,7 +134,7 @@ async def test_c18_a_server_that_repeats_the_credentials(private: GitWebServer) 
     assert base64.b64encode(f"jane:{CANARY}".encode()).decode() not in text
 
 
-async def test_what_a_server_says_is_cleaned(private: GitWebServer) -> None:
+async def test_text_of_a_server_is_cleaned(private: GitWebServer) -> None:
     async def shout(_: web.Request) -> web.Response:
         return web.Response(status=403, text="\x1b[31mred\x07\n" + "long " * 1000, content_type="text/plain")
 

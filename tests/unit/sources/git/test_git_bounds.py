@@ -113,7 +113,7 @@ def test_the_kernel_bounds_each_process(tmp_path: Path, option: str, bound: str)
     shell(tmp_path, f'test "$(bash -c "ulimit {option}")" = {bound}')
 
 
-def test_what_git_writes_is_in_its_private_directory(tmp_path: Path) -> None:
+def test_files_that_git_writes_are_in_its_private_directory(tmp_path: Path) -> None:
     shell(tmp_path, 'touch "$HOME/home" "$TMPDIR/temporary" "$(mktemp)"')
     assert {path.name for path in tmp_path.iterdir()} > {"home", "temporary"}
     assert len(list(tmp_path.iterdir())) == 3

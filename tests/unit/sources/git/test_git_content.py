@@ -130,7 +130,7 @@ async def test_c10_links_that_multiply(git_repository: Repository, git_web: GitW
 
 
 async def test_c10_links_that_lead_far(git_repository: Repository, git_web: GitWebServer) -> None:
-    """Following them to their end took a second each, in a thread that nobody can stop."""
+    """Following them to their end took a second each, in a thread that cannot be stopped."""
     far = "/".join(["."] * 2000)
     git_repository.commit({f"l{n}": Link(f"l{n + 1}/{far}") for n in range(39)} | {"l39": b""})
     with pytest.raises(ContentError, match=r"link .* leads too far: through more than 1024 names"):
@@ -213,7 +213,7 @@ async def test_c10_deep_nesting(git_repository: Repository, git_web: GitWebServe
         await fetched_from(git_web)
 
 
-async def test_what_is_outside_of_the_directory_costs_nothing(
+async def test_files_outside_of_the_directory_cost_nothing(
     git_repository: Repository, git_web: GitWebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """14,000 files, of which two are wanted: three processes of git, and no limit on the others."""

@@ -96,7 +96,7 @@ async def test_a_server_of_plain_files_costs_a_few_processes(
 
 
 @pytest.mark.parametrize("knows_no_lazy_fetch", [True, False])
-async def test_what_a_server_leaves_out_is_not_fetched_lazily(
+async def test_objects_that_a_server_leaves_out_are_not_fetched_lazily(
     tmp_path: Path,
     spool: Spool,
     started: Callable[[], int],

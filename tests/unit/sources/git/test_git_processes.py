@@ -1,4 +1,4 @@
-"""What a fetch leaves behind, however it ends: nothing. And what it may cost."""
+"""A fetch leaves nothing behind, however it ends. And what it may cost."""
 
 import asyncio
 import errno
@@ -110,7 +110,7 @@ async def test_a_fetch_that_is_cancelled(git_web: GitWebServer, temporary: Path)
     assert time.monotonic() - before < SECONDS
     await nothing_left(temporary)
     del fetch
-    gc.collect()  # what nobody has retrieved is told when it goes
+    gc.collect()  # an exception that was not retrieved is told when it goes
     assert said == []
 
 
@@ -327,7 +327,7 @@ async def test_no_space_for_a_private_directory(
     await nothing_left(temporary)
 
 
-async def test_git_ends_although_nobody_is_there_to_stop_it(
+async def test_git_ends_by_itself_when_the_operator_is_gone(
     git_web: GitWebServer, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As after SIGKILL of the operator, while the server holds the connection."""

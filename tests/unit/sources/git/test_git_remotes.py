@@ -126,7 +126,7 @@ def test_c11_whatever_comes_through_is_safe_for_git(repository: str) -> None:
 @settings(fuzzed, max_examples=fuzzed.max_examples // 20)
 @given(choices)
 def test_c10_git_reads_the_same_in_an_ssh_url(chosen: Choices) -> None:
-    """What was checked is what git connects to: user, host, port, and one path."""
+    """Git connects to what was checked: user, host, port, and one path."""
     scheme = chosen.one(["ssh://", ""])
     start = f"{scheme}{chosen.one(['git@', 'me.too@', ''])}{chosen.one(['h.example', '[::1]', 'H-1.example.', 'h_1'])}"
     joint = chosen.one(["/", ":22/", ":2222/", ":0022/"] if scheme else [":", ":/", ":~/", ":a:"])
@@ -143,7 +143,7 @@ def test_c10_git_reads_the_same_in_an_ssh_url(chosen: Choices) -> None:
     assert int(found["port"].replace("NONE", "22")) == remote.port
 
 
-async def test_what_the_contract_says_about_missing_fields() -> None:
+async def test_missing_fields_are_refused_in_the_words_of_the_contract() -> None:
     for source, text in (
         (Source(type="git"), "bundle source git configuration is unset"),
         (git_source("", branch="main"), "missing git source information: repository must be provided"),

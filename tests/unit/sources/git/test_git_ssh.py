@@ -105,7 +105,7 @@ async def test_a_revoked_host_key(ssh: GitSshServer, git_repository: Repository)
 
 
 async def test_the_user_is_git_unless_the_url_says_another(ssh: GitSshServer, git_repository: Repository) -> None:
-    """This machine has nobody of the name `git`, or the server does not let it in: it says who came."""
+    """This machine has no user of the name `git`, or the server does not let it in: it says who came."""
     url = ssh.url(git_repository.path, user="")
     text = await refused(url, ssh.private_key, ssh.known_hosts(), AccessError)
     assert f"{url}: the server refuses the ssh key" in text
@@ -190,7 +190,7 @@ def test_c18_a_key_is_in_one_private_file_and_in_no_argument(
     assert (result.returncode, result.stderr) == (0, b"")
 
 
-async def test_what_a_secret_must_have() -> None:
+async def test_secret_without_a_needed_key_is_refused() -> None:
     url = "git@example.com:org/repo.git"
     for data, text in (
         ({}, 'secret "s" has no ssh-privatekey'),

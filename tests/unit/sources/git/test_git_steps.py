@@ -27,7 +27,7 @@ async def test_a_step_that_takes_too_long_is_stopped_and_has_ended() -> None:
     assert ended.is_set()
 
 
-async def test_what_one_step_took_is_not_there_for_the_next() -> None:
+async def test_time_that_one_step_took_is_not_left_for_the_next() -> None:
     both = steps(seconds=60, stop=Event())
     left = [both._left]
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""What servers, Secrets and traces say is read in a bounded number of steps, however it was written."""
+"""Texts of servers, Secrets and traces are read in a bounded number of steps, however they were written."""
 
 import re
 import sys

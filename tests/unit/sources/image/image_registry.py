@@ -32,7 +32,7 @@ def unpacked(data: bytes) -> bytes:
 
 @dataclass
 class Contents:
-    """What the registry has: documents with their types and blobs, both by digest, and tags."""
+    """The contents of the registry: documents with their types and blobs, both by digest, and tags."""
 
     documents: dict[str, tuple[str, bytes]] = field(default_factory=dict)
     blobs: dict[str, bytes] = field(default_factory=dict)
@@ -63,7 +63,7 @@ class Contents:
         members: Mapping[str, Any] | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
-        """Of layers with their types; what is not gzipped has to come with its `diff_ids`."""
+        """Add an image of layers with their types; what is not gzipped has to come with its `diff_ids`."""
         digests = [digest_of(unpacked(data)) for _, data in layers] if diff_ids is None else list(diff_ids)
         config = self.blob(json.dumps({"rootfs": {"type": "layers", "diff_ids": digests}}).encode(), OCI_CONFIG)
         manifest = {

@@ -58,12 +58,12 @@ def test_logins(folder: Path, config: Any, registry: str) -> None:
 
 
 @pytest.mark.parametrize("config", [{}, {"auths": {}}, {"auths": {"quay.io.evil": auth(), "evil/quay.io": auth()}}])
-def test_nobody_logged_in(folder: Path, config: Any) -> None:
+def test_configuration_without_a_login_gives_no_credentials(folder: Path, config: Any) -> None:
     configure(folder, config)
     assert credentials_for(QUAY) is None
 
 
-def test_without_a_file_nobody_logged_in(folder: Path) -> None:
+def test_missing_configuration_gives_no_credentials(folder: Path) -> None:
     assert credentials_for(QUAY) is None
 
 
@@ -102,7 +102,7 @@ def test_a_helper_that_knows_nothing(folder: Path) -> None:
         {"credHelpers": {"quay.io": "odd"}},
     ],
 )
-def test_what_cannot_be_used_is_told_without_the_secret(folder: Path, config: Any) -> None:
+def test_unusable_configuration_is_told_without_the_secret(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "odd", f"echo {SECRET}")
     with pytest.raises(AccessError) as caught:

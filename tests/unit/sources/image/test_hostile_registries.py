@@ -23,7 +23,7 @@ from tests.unit.web_servers import Answer, serving
 pytestmark = pytest.mark.usefixtures("hasty")
 LONGEST_MESSAGE = 1_500
 MOST_STEPS = 400_000  # lines of Python for one pull
-MOST_SENT = 64 * MIB  # of what never ends: before somebody hangs up, buffers of some sockets have been filled
+MOST_SENT = 64 * MIB  # of an endless answer: before the reader hangs up, buffers of some sockets have been filled
 
 REFUSED: dict[Attack, tuple[type[RukPakError], str]] = {
     Attack.REDIRECTS: (UnavailableError, "redirects more than 5 times"),

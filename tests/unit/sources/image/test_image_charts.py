@@ -93,7 +93,7 @@ async def test_a_chart_is_read_from_its_registry(way: ImageUnpack, contents: Con
         ([(ARCHIVE, b"\x1f\x8b\x08" + bytes(5000))], "the size of the archive"),
     ],
 )
-async def test_what_is_wrong_with_a_chart_is_no_matter_of_a_pod(
+async def test_broken_chart_is_refused_without_a_pod(
     way: ImageUnpack, layers: list[tuple[str, bytes]], text: str, contents: Contents, registry: Server
 ) -> None:
     push(contents, *layers)

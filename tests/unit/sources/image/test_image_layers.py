@@ -152,7 +152,7 @@ def test_a_link_to_what_is_in_no_layer_is_refused(entry: Entry) -> None:
     assert passes <= 2
 
 
-def test_what_a_link_leads_to_is_within_the_limits() -> None:
+def test_target_of_a_link_is_held_to_the_limits() -> None:
     data = layer({"opt/a": b"x" * 100, "manifests/a": symlink("/opt/a")})
     with pytest.raises(ContentError, match="RUKPAK_LIMIT_FILE_BYTES"):
         tree_of_image(lambda: [[data]], keep=below("manifests"), limits=Limits(file_bytes=50))
@@ -204,7 +204,7 @@ def test_c10_links_that_lead_far_are_refused() -> None:
     st.lists(st.sampled_from(["a", "a/b", "b", "a/bc", "abc/d"])),
     st.lists(st.sampled_from(["a", "b", "bc", "abc", "d"]), min_size=1).map("/".join),
 )
-def test_what_lies_below_directories(directories: list[str], path: str) -> None:
+def test_paths_below_directories_are_told(directories: list[str], path: str) -> None:
     assert below(*directories)(path) == any(path == one or path.startswith(f"{one}/") for one in directories)
 
 

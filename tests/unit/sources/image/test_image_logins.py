@@ -101,7 +101,7 @@ def test_a_token_for_a_password(server: Server) -> None:
     assert parse_qs(urlsplit(asked.path).query) == {"service": ["registry"], "scope": [SCOPE]}
 
 
-def test_a_token_for_nobody(server: Server) -> None:
+def test_anonymous_token_is_asked_for_without_a_login(server: Server) -> None:
     server.answer = Tokens(server)
     assert dict(pulled(server)) == FILES
     assert [asked.login for asked in tokens_asked(server)] == [None]
@@ -224,7 +224,7 @@ def test_redirects_to_other_schemes(server: Server, target: str) -> None:
 
 
 @pytest.mark.parametrize("status", [429, 500, 502, 503, 504])
-def test_what_may_pass_is_tried_again(server: Server, status: int) -> None:
+def test_transient_failure_is_retried(server: Server, status: int) -> None:
     unwell = iter([status, status])
     server.answer = lambda asked: unwell_answer(unwell) if "/blobs/" in asked.path else None
     assert dict(pulled(server)) == FILES

@@ -28,7 +28,7 @@ PIECE = bytes(range(256)) * 4096  # 1 MiB
 
 
 def large_layer() -> Iterator[bytes]:
-    """A tar of one large file that nobody reads, and a small one that is kept."""
+    """A tar of one large file that is not read, and a small one that is kept."""
     member = tarfile.TarInfo("usr/lib/large")
     member.size = LARGE
     yield member.tobuf(tarfile.USTAR_FORMAT)

@@ -1,4 +1,4 @@
-"""What the command line makes of an image of a registry."""
+"""Images of a registry, as the command line opens them."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ pytestmark = pytest.mark.usefixtures("hasty")
 
 
 @pytest.fixture(autouse=True)
-def nobody(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Is logged in anywhere."""
+def no_login(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No user is logged in anywhere."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("HOME", str(tmp_path))
     for name in ("DOCKER_CONFIG", "REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"):

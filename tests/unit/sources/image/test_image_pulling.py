@@ -1,4 +1,4 @@
-"""What a pull makes of an image: which one, what of it, and that every byte is the one that was named."""
+"""A pull of an image: which one, what of it, and that every byte is the one that was named."""
 
 import gzip
 import random

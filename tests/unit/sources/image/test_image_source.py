@@ -1,4 +1,4 @@
-"""The image source: whose logins it takes, what it asks nobody for, and what it leaves behind."""
+"""The image source: whose logins it takes, when it sends no request, and what it leaves behind."""
 
 import asyncio
 import base64
@@ -312,7 +312,7 @@ async def test_failures_begin_with_the_cause_and_keep_their_class(
     assert caught.value.retry_after == 99
 
 
-async def test_what_is_no_reference(source: ImageFetcher) -> None:
+async def test_invalid_reference_is_refused(source: ImageFetcher) -> None:
     with pytest.raises(ContentError, match="is not a valid image name"):
         await source.fetch(request("Not An Image"))
     with pytest.raises(ContentError, match="is not a digest"):
@@ -346,7 +346,7 @@ async def test_content_arrives_after_all_layers(server: Server, contents: Conten
 
 
 async def test_a_cancelled_job_leaves_a_silent_registry_at_once(server: Server, source: ImageFetcher) -> None:
-    """Ten registries that hang hold no thread, and nobody who stops."""
+    """Ten registries that hang hold no thread, and do not delay the stop."""
     asked, done = threading.Event(), threading.Event()
 
     def hang(_: Asked) -> None:

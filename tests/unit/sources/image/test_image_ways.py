@@ -161,7 +161,7 @@ ABOUT_ONE_IMAGE = [ImageNotFoundError("404"), AccessError("401"), NotForOperator
 
 
 @pytest.mark.parametrize("error", ABOUT_ONE_IMAGE)
-async def test_what_is_said_of_one_image_is_not_remembered_for_others(error: RukPakError) -> None:
+async def test_failure_of_one_image_is_not_remembered_for_others(error: RukPakError) -> None:
     """A mistyped tag, a login that was refused, a Bundle without `caBundle`: the next reference goes its own way."""
     bench = Bench()
     bench.direct.error = error
@@ -240,7 +240,7 @@ async def test_a_secret_that_appears_or_changes_is_tried_at_once(after: tuple[tu
     assert await bench.fetch() is FETCHED
 
 
-async def test_what_is_stored_already_needs_no_pod() -> None:
+async def test_stored_content_needs_no_pod() -> None:
     bench = Bench()
     bench.direct.error = OutOfReachError("does not answer")
     await bench.fetch()

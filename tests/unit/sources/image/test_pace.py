@@ -138,7 +138,7 @@ def test_honest_work_is_not_slowed_down(clocks: Clocks, pace: Pace) -> None:
     assert clocks.aborted.waited == 0
 
 
-def test_who_makes_work_for_each_byte_waits(clocks: Clocks, pace: Pace) -> None:
+def test_registry_that_makes_work_for_each_byte_is_slowed_down(clocks: Clocks, pace: Pace) -> None:
     """The work for them is a hundredth of the time."""
     pace.read_layer()
     begun, worked = clocks.now, clocks.worked

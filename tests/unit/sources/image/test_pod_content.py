@@ -85,7 +85,7 @@ async def test_an_image_without_any_of_them_is_empty(files: ReceivedFiles) -> No
     assert dict(await tree_of({"usr/x": b"2"}, files)) == {}
 
 
-async def test_what_links_lead_to_is_asked_for_when_the_way_is_known(files: ReceivedFiles) -> None:
+async def test_targets_of_links_are_asked_for_when_the_way_is_known(files: ReceivedFiles) -> None:
     container = Container(
         {"manifests/a": symlink("/opt/now/a"), "opt/now": symlink("v2"), "opt/v2/a": b"1", "opt/v1/a": b"0"}
     )

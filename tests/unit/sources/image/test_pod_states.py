@@ -1,4 +1,4 @@
-"""What a pod's status means for its Bundle: the situation, and the words of the kubelet and the scheduler."""
+"""The status of a pod and its meaning for the Bundle: the situation, and the words of the kubelet and the scheduler."""
 
 import json
 from dataclasses import replace
@@ -44,7 +44,7 @@ def waiting(reason: str, message: str = "", name: str = "bundle") -> dict[str, A
 
 
 RUNNING = {"phase": "Running", "containerStatuses": [container({"running": {"startedAt": "x"}})]}
-SOMEBODY = {"kind": "Job", "name": "b", "uid": "other", "controller": True}
+OTHER_OWNER = {"kind": "Job", "name": "b", "uid": "other", "controller": True}
 FORMER = {"kind": "Bundle", "name": "b", "uid": "former", "controller": True}
 
 
@@ -53,12 +53,12 @@ FORMER = {"kind": "Bundle", "name": "b", "uid": "former", "controller": True}
     [
         (None, PodSituation.ABSENT),
         (pod(ownerReferences=[]), PodSituation.FOREIGN),
-        (pod(ownerReferences=[SOMEBODY]), PodSituation.FOREIGN),
+        (pod(ownerReferences=[OTHER_OWNER]), PodSituation.FOREIGN),
         (pod(ownerReferences=[FORMER]), PodSituation.OUTDATED),
         (pod(of=WantedPod(bundle="b", uid="u", ref="example.com/a@sha256:1")), PodSituation.OUTDATED),
         (pod(annotations={}), PodSituation.OUTDATED),
         (pod(deletionTimestamp="2026-01-01T00:00:00Z"), PodSituation.LEAVING),
-        (pod(ownerReferences=[SOMEBODY], deletionTimestamp="2026-01-01T00:00:00Z"), PodSituation.LEAVING),
+        (pod(ownerReferences=[OTHER_OWNER], deletionTimestamp="2026-01-01T00:00:00Z"), PodSituation.LEAVING),
         (pod(), PodSituation.PENDING),
         (pod({}), PodSituation.PENDING),
         (pod({"phase": "Unknown"}), PodSituation.PENDING),
@@ -122,7 +122,7 @@ def test_a_pod_that_has_to_be_root_fits_too() -> None:
         ({"conditions": [{"type": "PodScheduled", "status": "True"}]}, ""),
     ],
 )
-def test_what_holds_a_pod_up(status: dict[str, Any], message: str) -> None:
+def test_cause_that_holds_a_pod_up_is_told(status: dict[str, Any], message: str) -> None:
     assert waiting_message(pod({"phase": "Pending", **status})) == message
 
 
@@ -164,7 +164,7 @@ def test_why_a_pod_failed(status: dict[str, Any], message: str) -> None:
     assert failure_message(pod({"phase": "Failed", **status})) == message
 
 
-def test_what_is_no_pod_is_told() -> None:
+def test_answer_that_is_no_pod_is_told() -> None:
     with pytest.raises(UnavailableError, match="cannot be read"):
         read_pod(b"[]")
 
@@ -249,5 +249,5 @@ def test_the_pause_after_a_failure_doubles_and_is_forgotten() -> None:
         ("example.com/a@sha256:short", "example.com/a:1"),
     ],
 )
-def test_what_the_node_knows_of_an_image_becomes_its_resolved_source(image_id: str, resolved: str) -> None:
+def test_image_id_of_the_node_becomes_the_resolved_source(image_id: str, resolved: str) -> None:
     assert resolved_source(ImageSpec(ref="example.com/a:1", pull_secret="p"), image_id).image == ImageSpec(ref=resolved)

@@ -43,7 +43,7 @@ def test_the_cause_stands_without_what_is_put_before_it(message: str, cause: str
     assert cause_of_pull(message) == (f"{NOTHING}: {cause}" if cause else NOTHING)
 
 
-def test_what_is_put_before_the_cause_does_not_fill_a_line() -> None:
+def test_text_before_the_cause_does_not_fill_the_line() -> None:
     message = f"{BACK_OFF}: ErrImagePull: rpc error: code = NotFound desc = {RESOLVED}{REF}: not found"
     assert "not found" not in message[:BRIEF_CHARACTERS]
     assert cause_of_pull(message) == f"{NOTHING}: not found"

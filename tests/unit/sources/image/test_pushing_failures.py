@@ -1,4 +1,4 @@
-"""What a push makes of registries that refuse, redirect, or are none. That it works is shown with a real one."""
+"""Pushes to registries that refuse, redirect, or are none. That a push works is shown with a real one."""
 
 import base64
 import json
@@ -38,7 +38,7 @@ def server() -> Iterator[Server]:
 
 @pytest.fixture(autouse=True)
 def configuration(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Where nobody is logged in, and waits between repetitions are none."""
+    """A configuration without logins; there are no waits between repetitions."""
     monkeypatch.setenv("DOCKER_CONFIG", str(tmp_path))
     for name in ("REGISTRY_AUTH_FILE", "XDG_RUNTIME_DIR", "XDG_CONFIG_HOME"):
         monkeypatch.setenv(name, str(tmp_path / "nothing"))
@@ -79,13 +79,13 @@ def test_the_manifest_comes_last(server: Server) -> None:
     assert [asked.path for asked in server.asked if asked.method == "PUT"] == [*blobs, "/v2/x/demo/manifests/1"]
 
 
-def test_what_may_pass_is_tried_again(server: Server) -> None:
+def test_transient_failure_is_retried(server: Server) -> None:
     unwell = iter([503, 429, 502])
     server.answer = lambda asked: Answer(next(unwell, 201)) if asked.method == "PUT" else None
     push_image(IMAGE, server.reference, plain_http=True)
 
 
-def test_what_does_not_pass_is_told_in_the_words_of_the_registry(server: Server) -> None:
+def test_permanent_failure_is_told_in_the_words_of_the_registry(server: Server) -> None:
     body = json.dumps({"errors": [{"code": "NAME_UNKNOWN", "message": "no such repository"}, {"code": "X"}]}).encode()
     text = refused(server, lambda asked: Answer(404, body=body) if asked.method == "POST" else None, UnavailableError)
     assert text.endswith("the registry answers POST with 404: no such repository; X")
@@ -128,7 +128,7 @@ def test_another_manifest_than_ours_is_an_error(server: Server) -> None:
     assert text.endswith(f"the registry stored {other} instead of {IMAGE.digest}")
 
 
-def test_who_is_not_logged_in_is_told_before_anything_is_sent(server: Server) -> None:
+def test_missing_login_is_told_before_anything_is_sent(server: Server) -> None:
     challenge = Answer(401, {"WWW-Authenticate": 'Basic realm="x"'})
     text = refused(server, lambda _: challenge, AccessError)
     assert text.endswith(f"{server.address} refuses: it wants a login. Log in with `docker login {server.address}`")
@@ -184,7 +184,7 @@ def test_a_host_without_a_dot_is_still_the_host(server: Server, monkeypatch: pyt
 
 
 def test_redirects_are_not_followed(server: Server, configuration: Path) -> None:
-    """What they lead to could ask for the password in the name of the registry."""
+    """Servers that they lead to could ask for the password in the name of the registry."""
     log_in(configuration, server)
     with serving(usual) as other:
         other.answer = with_tokens(f"http://{other.address}")

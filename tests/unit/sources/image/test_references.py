@@ -38,7 +38,7 @@ NO_NAMES = (
 
 
 @pytest.mark.parametrize("text", NO_NAMES)
-def test_what_is_no_name(text: str) -> None:
+def test_invalid_image_name_is_refused(text: str) -> None:
     with pytest.raises(ContentError, match="is not a valid image name"):
         parse_reference(text)
 
@@ -75,7 +75,7 @@ def test_an_image_by_digest_or_by_tag(text: str, expected: str) -> None:
 @pytest.mark.parametrize(
     "digest", ["", "sha256:12", f"md5:{0:032}", f"{DIGEST}0", DIGEST.upper(), f"{DIGEST}@{DIGEST}"]
 )
-def test_what_is_no_digest(digest: str) -> None:
+def test_invalid_digest_is_refused(digest: str) -> None:
     with pytest.raises(ContentError, match="is not a digest"):
         parse_image(f"quay.io/demo@{digest}")
 
@@ -86,7 +86,7 @@ def test_registries_as_settings_name_them() -> None:
 
 
 @pytest.mark.parametrize("text", ["registry", "http://a.b", "a.b/c", "a b", "[::1]"])
-def test_what_is_no_registry(text: str) -> None:
+def test_invalid_registry_is_refused(text: str) -> None:
     with pytest.raises(ContentError):
         parse_registries(text)
 
@@ -120,7 +120,7 @@ PIECES = [
 @given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 8))) | st.text(max_size=40))
 @example("quay.io:65535/demo")
 def test_c15_anything_is_an_image_or_refused(text: str) -> None:
-    """What is taken is one host and one path in a URL, whatever is put together of it."""
+    """An accepted text is one host and one path in a URL, whatever is put together of it."""
     try:
         image = parse_image(text)
     except ContentError:

@@ -122,7 +122,7 @@ REAL: dict[str, tuple[str, Found]] = {
 
 
 @pytest.mark.parametrize("name", REAL)
-def test_what_registries_send(name: str) -> None:
+def test_challenges_of_real_registries_are_parsed(name: str) -> None:
     header, expected = REAL[name]
     assert [(one.scheme, dict(one.parameters)) for one in parse_challenges(header)] == expected
 
@@ -137,7 +137,7 @@ def test_work_grows_with_the_length_only(piece: str, start: str) -> None:
     assert steps_of(lambda: parse_challenges(header)) < STEPS_PER_CHARACTER * LONGEST_HEADER
 
 
-def test_what_is_too_long_is_refused_before_it_is_looked_at() -> None:
+def test_header_that_is_too_long_is_refused_before_it_is_parsed() -> None:
     def parse() -> None:
         with pytest.raises(UnavailableError, match="has 60000 characters, more than 8 KiB"):
             parse_challenges("a=" * 30_000)

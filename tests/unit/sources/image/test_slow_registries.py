@@ -99,10 +99,10 @@ async def test_a_pull_has_a_time_in_all(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("attack", [Attack.SILENT, Attack.SLOW_HEADERS, Attack.SLOW_LAYER])
-async def test_what_does_not_come_at_all_is_not_waited_for_longer(
+async def test_silent_registry_is_not_waited_for_longer(
     attack: Attack, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By the clock of the machine: the next byte is an hour away."""
+    """Waits are measured by the clock of the machine: the next byte is an hour away."""
     monkeypatch.setattr(pace, "WINDOW_SECONDS", 0.2)
     fetching = Fetching(tmp_path, replace(DEFAULT_LIMITS, image_answer_seconds=1))
     with HostileRegistry(attack, interval=3600) as registry, pytest.raises(UnavailableError) as refused:

@@ -1,4 +1,4 @@
-"""What upstream's tools accept and no cluster does: each rule with what it finds; a good bundle has none of it."""
+"""Rules for what upstream's tools accept and no cluster does: each with what it finds; a good bundle has none of it."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ def served(kind: str = "Validating", **fields: Any) -> Tree:
     return bundle(csv=csv_document(webhooks=[webhook(WEBHOOK, kind, **fields)]))
 
 
-def test_a_good_bundle_is_refused_by_nobody() -> None:
+def test_good_bundle_is_not_refused() -> None:
     good = served(
         webhookPath="/path",
         targetPort=9443,
@@ -215,7 +215,7 @@ def test_an_api_version_that_is_missing_is_told_once() -> None:
         ("other.yaml", {"a": "b"}, None),
     ],
 )
-def test_dependencies_that_nobody_reads(file: str, content: Any, hint: str | None) -> None:
+def test_dependencies_that_are_not_read_are_told(file: str, content: Any, hint: str | None) -> None:
     found = [one for one in validate(bundle(files={f"metadata/{file}": content})) if one.rule == "RV1-950"]
     assert [one.message for one in found] == ([f"no dependencies are read from metadata/{file}"] if hint else [])
     assert all(one.hint.startswith(hint or "") for one in found)

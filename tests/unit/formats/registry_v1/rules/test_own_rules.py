@@ -1,4 +1,4 @@
-"""What upstream overlooks: each rule with what it finds, and with what it must leave alone."""
+"""Rules for what upstream overlooks: each with what it finds, and with what it must leave alone."""
 
 from typing import Any
 
@@ -163,7 +163,7 @@ def test_the_default_install_namespace(package: str, suggested: str | None, *, i
     assert bool(told(tree, "RV1-919")) is is_told
 
 
-def test_accounts_that_nobody_else_creates() -> None:
+def test_accounts_that_the_bundle_does_not_create_are_told() -> None:
     tree = bundle(
         csv=csv_document(
             deployments=[

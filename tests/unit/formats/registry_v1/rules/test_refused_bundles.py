@@ -1,4 +1,4 @@
-"""What is refused though it could be rendered, in operator-controller's words."""
+"""Refusals of bundles that could be rendered, in operator-controller's words."""
 
 from typing import Any
 

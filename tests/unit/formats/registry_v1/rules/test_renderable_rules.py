@@ -1,4 +1,4 @@
-"""What a bundle must be to be rendered: every rule with several errors, in the reference renderer's words and order."""
+"""Rules for a bundle to be rendered: each with several errors, in the reference renderer's words and order."""
 
 from typing import Any
 

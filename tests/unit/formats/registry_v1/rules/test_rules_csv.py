@@ -263,7 +263,7 @@ def test_a_repeated_install_mode_is_told_where_it_is_repeated() -> None:
     assert found == ["spec.installModes[4].type", "spec.installModes[5].type"]
 
 
-def test_what_is_nested_deeply_is_no_reason_to_fall_over() -> None:
+def test_deeply_nested_value_is_judged_without_recursion() -> None:
     nested: Any = None
     for _ in range(100_000):
         nested = {"properties": nested}

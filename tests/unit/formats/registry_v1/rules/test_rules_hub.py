@@ -1,4 +1,4 @@
-"""What OperatorHub.io asks, and good practices."""
+"""Rules of OperatorHub.io, and good practices."""
 
 import hashlib
 from typing import Any

@@ -107,7 +107,7 @@ def test_a_file_begins_with_an_object(text: str, message: str) -> None:
     ("text", "hint"),
     [("# nothing\n", "Remove the file"), ("# licence\n---\nkind: ConfigMap\n", "Remove the `---` below the comment")],
 )
-def test_what_to_do_about_a_first_document_depends_on_what_follows(text: str, hint: str) -> None:
+def test_hint_about_a_first_document_depends_on_the_next_ones(text: str, hint: str) -> None:
     (found,) = findings_of(bundle(files={"manifests/x.yaml": text}), objects.FAMILY)
     assert (hint in found.hint, found.line, found.column) == (True, 1, 1)
 
@@ -158,7 +158,7 @@ def test_metadata_are_valid(metadata: Json, messages: list[str]) -> None:
         ("ClusterRole", "objects of its kind have none"),
     ],
 )
-def test_what_becomes_of_a_namespace_is_told(kind: str, consequence: str) -> None:
+def test_consequence_of_a_namespace_is_told(kind: str, consequence: str) -> None:
     (finding,) = findings_of(bundle(others=[manifest(kind, "c", namespace="n")]), objects.FAMILY)
     assert (finding.rule, finding.severity) == ("RV1-503", Severity.WARNING)
     assert finding.message == f"{kind} 'c' names the namespace 'n', but {consequence}"
