@@ -22,7 +22,6 @@ FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
     "tests/integration/apply/",
     "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
-    "tests/unit/apply/",
     "tests/unit/controllers/",
 )
 

@@ -88,7 +88,7 @@ def desired(
 
 
 def live_object(name: str = "a", *, version: int = 1, uid: str = "u", **fields: Any) -> LiveObject:
-    """What a watch of ConfigMaps shows."""
+    """A ConfigMap as its watch shows it."""
     sent = {"name": name, "namespace": "ns", "uid": uid, "resourceVersion": str(version), **fields}
     return LiveObject(key=key(name), metadata=decode_metadata(canonical_json({"metadata": sent})))
 

@@ -43,7 +43,7 @@ def test_the_phase_of_a_kind(api_version: str, kind: str, phase: ApplyPhase) -> 
     assert phase_of(GroupVersionKind.parse(api_version, kind), custom=False) is phase
 
 
-def test_what_a_crd_serves_comes_last_whatever_its_group() -> None:
+def test_custom_resource_comes_last_whatever_its_group() -> None:
     gvk = GroupVersionKind("networking.k8s.io", "v1", "Ingress")
     assert phase_of(gvk, custom=True) is ApplyPhase.CUSTOM_RESOURCES
 

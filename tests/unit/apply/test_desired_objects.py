@@ -1,4 +1,4 @@
-"""What is sent, and the digest that stands for it: the same everywhere, another one when what is sent differs."""
+"""The bytes that are sent, and their digest: the same everywhere, another one when the bytes differ."""
 
 import json
 import os
@@ -76,7 +76,7 @@ def test_only_the_word_false_keeps_an_object(text: str) -> None:
         ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ],
 )
-def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> None:
+def test_irreplaceable_object_has_a_form_for_when_it_is_taken(api_version: str, kind: str) -> None:
     want = desired({"apiVersion": api_version, "kind": kind, "metadata": {"name": "a"}})
     made = json.loads(want.payload.body)["metadata"]
     taken = json.loads(want.payload_when_taken.body)["metadata"]
@@ -87,7 +87,7 @@ def test_what_cannot_be_had_again_has_two_forms(api_version: str, kind: str) -> 
     assert DELETION_POLICY_ANNOTATION not in taken["annotations"]
 
 
-def test_what_a_bundle_says_of_the_deletion_of_such_objects_is_ignored_and_told() -> None:
+def test_deletion_annotations_of_irreplaceable_objects_in_a_bundle_are_ignored_and_told() -> None:
     shipped = namespace()
     shipped["metadata"]["annotations"] = {PRUNE_ANNOTATION: "true", FORCE_ANNOTATION: "true"}
     want = desired(shipped)
@@ -107,7 +107,7 @@ def test_nothing_else_has_and_one_that_outlives_us_has_one() -> None:
     assert desired(alike).payload == desired(alike).payload_when_taken
 
 
-def test_what_content_says_about_its_owner_does_not_count() -> None:
+def test_owner_that_the_content_claims_does_not_count() -> None:
     lying = config_map(annotations={APPLIED_ANNOTATION: "sha256:0", OWNER_UID_ANNOTATION: OTHER.uid}, x="1")
     lying["metadata"] |= {"labels": OTHER.labels, "ownerReferences": [OTHER.reference]}
     assert desired(lying).payload == desired(config_map(x="1")).payload
@@ -151,7 +151,7 @@ def test_the_digest_is_the_same_in_every_process(seed: str) -> None:
 
 
 def test_applying_twice_is_the_same_object() -> None:
-    """What was sent, taken as content again, is the same: our marks are not content."""
+    """A sent object, taken as content again, is the same: our marks are not content."""
     want = desired(config_map(x="1"))
     assert desired(sent(want)).payload == want.payload
 
@@ -212,7 +212,7 @@ def test_an_override_wins_over_the_annotations_of_its_object(
         ({PRUNE_ANNOTATION: "true"}, NEVER, True),
     ],
 )
-def test_what_lasts_outlives_us_unless_annotation_or_override_says_otherwise(
+def test_lasting_object_outlives_us_unless_annotation_or_override_says_otherwise(
     annotations: dict[str, str], override: Override | None, *, stays: bool
 ) -> None:
     overrides = () if override is None else (override,)

@@ -34,11 +34,11 @@ def taken_over(
     )
 
 
-def test_who_set_what_the_content_has_loses_it() -> None:
+def test_manager_of_fields_of_the_content_loses_them() -> None:
     assert taken_over(entry("kubectl-create", OURS)) == [ours(OURS)]
 
 
-def test_who_set_more_keeps_the_rest() -> None:
+def test_manager_of_other_fields_keeps_them() -> None:
     left: dict[str, Any] = {"f:data": {".": {}, "f:theirs": {}}}
     time = "2026-01-01T00:00:00Z"
     assert taken_over(entry("kubectl-create", BOTH, time=time)) == [
@@ -79,13 +79,13 @@ def test_subresources_and_other_versions_keep_what_they_have() -> None:
     assert taken_over(status, old, entry("helm", OURS)) == [status, old, ours(OURS)]
 
 
-def test_what_we_owned_before_stays_ours_so_that_the_apply_removes_it() -> None:
+def test_field_that_we_owned_before_stays_ours_so_that_the_apply_removes_it() -> None:
     former: dict[str, Any] = {"f:data": {"f:dropped": {}, "f:x": {}}}
     found = taken_over(entry("helm", OURS), before=[ours(former), entry("helm", OURS)])
     assert found == [ours(former)]
 
 
-def test_what_we_owned_in_another_version_is_no_set_of_this_one() -> None:
+def test_fields_that_we_owned_in_another_version_do_not_count() -> None:
     former = ours({"f:data": {"f:dropped": {}}}, apiVersion="v1beta1")
     assert taken_over(entry("helm", OURS), before=[former]) == [ours(OURS)]
 

@@ -70,7 +70,7 @@ def test_an_immutable_field_is_told_with_what_helps() -> None:
     assert failure_of(web, error).message == text
 
 
-def test_what_is_wrong_otherwise_is_told_without_that() -> None:
+def test_other_invalid_value_is_told_without_that_advice() -> None:
     cause = Cause(reason="FieldValueInvalid", field="spec.replicas", message="Invalid value: -1: must not be negative")
     error = errors.InvalidError(ErrorAnswer(subject="s", status=422, reason="Invalid", message="m", causes=[cause]))
     text = "ConfigMap ns/a: spec.replicas: Invalid value: -1: must not be negative"
@@ -92,7 +92,7 @@ def test_a_pause_that_the_server_asks_for_is_passed_on() -> None:
     assert failure_of(key(), UnavailableError("m", retry_after=3.0)).retry_after == 3.0
 
 
-def test_what_failed_or_waits_is_not_complete() -> None:
+def test_change_set_with_failures_or_waits_is_not_complete() -> None:
     assert ChangeSet().is_complete
     assert not ChangeSet(waiting=["x"]).is_complete
     assert not ChangeSet(failures=[failure_of(key(), ContentError("m"))]).is_complete

@@ -38,7 +38,7 @@ PORT = Item((("containerPort", 53), ("protocol", "UDP")))
         ("anything", None),
     ],
 )
-def test_what_a_name_stands_for(name: str, step: Step | None) -> None:
+def test_name_of_a_field_is_read_as_a_step(name: str, step: Step | None) -> None:
     assert step_of(name) == step
 
 
@@ -56,7 +56,7 @@ def test_items_are_named_in_one_way_however_they_were_spelled() -> None:
 
 
 @pytest.mark.parametrize("broken", [None, [], 5, "f:a"])
-def test_what_is_no_set_is_an_empty_one(broken: object) -> None:
+def test_invalid_field_set_is_read_as_an_empty_one(broken: object) -> None:
     assert canonical(broken) == {}
     assert canonical({"f:a": broken}) == {"f:a": {}}
 
@@ -73,7 +73,7 @@ def test_items_are_found_by_their_keys_and_the_defaults_of_these() -> None:
     ("path", "expected"),
     [(("a",), {"f:b": {}}), (("a", "b"), {}), (("b",), None), (("a", "b", "c"), None), ((), {"f:a": {"f:b": {}}})],
 )
-def test_what_a_set_has_at_a_path(path: Path, expected: dict[str, Any] | None) -> None:
+def test_subset_at_a_path_is_found(path: Path, expected: dict[str, Any] | None) -> None:
     assert subset({"f:a": {"f:b": {}}}, path) == expected
 
 
@@ -91,7 +91,7 @@ def test_what_a_set_has_at_a_path(path: Path, expected: dict[str, Any] | None) -
         ({"f:s": {'v:"x"': {}}}, ("s", "x"), {"f:s": {'v:"x"': {}}}),
     ],
 )
-def test_what_is_left_without_a_path(fields: dict[str, Any], path: Path, left: dict[str, Any] | None) -> None:
+def test_paths_are_taken_out_of_a_field_set(fields: dict[str, Any], path: Path, left: dict[str, Any] | None) -> None:
     expected = {"f:v": {'k:{"name":"v"}': {**ITSELF, "f:y": {}}}} if left is None else left
     assert without_paths(fields, {path}) == expected
 

@@ -37,12 +37,16 @@ UNITED: list[tuple[dict[str, Any], dict[str, Any], dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("fields", "taken", "expected"), [pytest.param(*rest, id=name) for name, *rest in SUBTRACTED])
-def test_what_is_left(fields: dict[str, Any], taken: dict[str, Any], expected: dict[str, Any] | None) -> None:
+def test_subtracted_fields_are_gone_with_empty_parents(
+    fields: dict[str, Any], taken: dict[str, Any], expected: dict[str, Any] | None
+) -> None:
     assert subtract(fields, taken) == (fields if expected is None else expected)
 
 
 @pytest.mark.parametrize(("one", "other", "expected"), UNITED)
-def test_what_two_sets_have_together(one: dict[str, Any], other: dict[str, Any], expected: dict[str, Any]) -> None:
+def test_union_has_the_fields_of_both_sets(
+    one: dict[str, Any], other: dict[str, Any], expected: dict[str, Any]
+) -> None:
     assert union(one, other) == expected
     assert union(other, one) == expected
 

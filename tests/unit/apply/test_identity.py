@@ -34,7 +34,7 @@ def test_any_value_is_read(value: str) -> None:
         assert (identified, digest) == ("", value)
 
 
-def test_what_is_written_is_read() -> None:
+def test_written_annotation_is_read_back() -> None:
     assert read_applied(applied_value("0" * 32, "sha256:1")) == ("0" * 32, "sha256:1")
 
 

@@ -45,7 +45,7 @@ def left_out(document: dict[str, Any], *pointers: str) -> tuple[dict[str, Any], 
         ({"a": [{"n": number} for number in range(12)]}, ["/a/10", "/a/9", "/a/2"], None),
     ],
 )
-def test_what_is_sent(content: dict[str, Any], pointers: list[str], sent: dict[str, Any] | None) -> None:
+def test_ignored_fields_are_not_sent(content: dict[str, Any], pointers: list[str], sent: dict[str, Any] | None) -> None:
     if sent is None:
         sent = {"a": [{"n": number} for number in range(12) if number not in {2, 9, 10}]}
     result, _, warnings = left_out(content, *pointers)
@@ -53,7 +53,7 @@ def test_what_is_sent(content: dict[str, Any], pointers: list[str], sent: dict[s
 
 
 @pytest.mark.parametrize("pointer", ["/spec/other", "/spec/a/b", "/webhooks/7/failurePolicy", "/webhooks/x"])
-def test_what_the_content_does_not_have_is_told(pointer: str) -> None:
+def test_ignored_field_that_the_content_lacks_is_told(pointer: str) -> None:
     result, _, warnings = left_out(HOOKS, pointer)
     assert result == HOOKS
     assert warnings == [f"X: spec.overrides[].ignore: {pointer} is not in the content"]
@@ -78,7 +78,7 @@ def test_what_the_content_does_not_have_is_told(pointer: str) -> None:
         "/",
     ],
 )
-def test_what_says_whose_an_object_is_cannot_be_ignored(pointer: str) -> None:
+def test_identity_of_an_object_cannot_be_ignored(pointer: str) -> None:
     with pytest.raises(ContentError, match=r"^X: spec\.overrides\[\]\.ignore: .* remove it$"):
         left_out(HOOKS, pointer)
 
@@ -110,7 +110,7 @@ def test_an_index_means_the_element_that_the_content_has_there(pointer: str, exp
     assert left["f:metadata"] == OURS["f:metadata"]
 
 
-def test_what_is_ours_no_longer_goes_with_all_below_it_and_with_an_empty_parent() -> None:
+def test_ignored_field_is_released_with_all_below_it_and_an_empty_parent() -> None:
     _, ignored, _ = left_out({"spec": {"replicas": 1, "strategy": {"type": "Recreate"}}}, "/spec/replicas")
     ours: dict[str, Any] = {"f:spec": {"f:replicas": {}, "f:strategy": {"f:type": {}}}}
     assert without_ignored(ours, ignored) == {"f:spec": {"f:strategy": {"f:type": {}}}}

@@ -1,4 +1,4 @@
-"""What a deployment owns, however events, echoes and answers interleave."""
+"""The objects that a deployment owns, however events, echoes and answers interleave."""
 
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -27,7 +27,7 @@ async def watches(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Watches]:
     await found.inventory.close()
 
 
-async def test_what_the_watch_shows_is_owned(watches: Watches) -> None:
+async def test_object_that_the_watch_shows_is_owned(watches: Watches) -> None:
     watches.shows(ours())
     assert watches.owned == ["a"]
     assert watches.woken == [OWNER.uid]
@@ -43,14 +43,14 @@ async def test_only_a_real_owner_counts(watches: Watches) -> None:
     assert watches.inventory.get(key("labelled")) is not None
 
 
-async def test_our_echo_wakes_nobody(watches: Watches) -> None:
+async def test_our_echo_wakes_no_deployment(watches: Watches) -> None:
     watches.inventory.observe(CONFIG_MAPS.gvk, ours(2))
     watches.shows(ours(2))
     assert watches.owned == ["a"]
     assert watches.woken == []
 
 
-async def test_fields_that_are_not_ours_wake_nobody(watches: Watches) -> None:
+async def test_fields_that_are_not_ours_wake_no_deployment(watches: Watches) -> None:
     watches.shows(ours(1))
     watches.woken.clear()
     watches.shows(
@@ -73,7 +73,7 @@ async def test_fields_that_are_not_ours_wake_nobody(watches: Watches) -> None:
     ],
     ids=str,
 )
-async def test_what_a_decision_looks_at_wakes_its_owner(watches: Watches, change: dict[str, Any]) -> None:
+async def test_change_that_decisions_look_at_wakes_the_owner(watches: Watches, change: dict[str, Any]) -> None:
     watches.shows(ours(1))
     watches.woken.clear()
     watches.shows(ours(2, **change))
@@ -168,7 +168,7 @@ async def test_the_memory_of_deletions_is_bounded(watches: Watches, monkeypatch:
     assert len(watches.inventory._deleted_uids) == 3
 
 
-async def test_kinds_that_nobody_uses_are_forgotten(watches: Watches) -> None:
+async def test_unused_kinds_are_forgotten(watches: Watches) -> None:
     watches.inventory.watch([DEPLOYMENTS])
     watches.shows(ours(1))
     maps = watches.informer()
@@ -178,7 +178,7 @@ async def test_kinds_that_nobody_uses_are_forgotten(watches: Watches) -> None:
     assert watches.informer(DEPLOYMENTS).started
 
 
-async def test_what_comes_in_while_a_watch_is_stopped_is_forgotten_too(watches: Watches) -> None:
+async def test_object_that_comes_while_its_watch_is_stopped_is_forgotten_too(watches: Watches) -> None:
     maps = watches.informer()
     maps.before_stop = lambda: maps.say(key(), None, ours(1))
     await watches.inventory.retain([])

@@ -1,10 +1,10 @@
-"""What a process remembers of what it applied; losing it costs calls, never correctness."""
+"""The memory of a process of what it applied; losing it costs calls, never correctness."""
 
 from rukpak_py.apply.target import LastApplied
 from tests.unit.apply.lives import key, live, owned
 
 
-def test_what_was_applied_is_remembered_and_no_longer_absent() -> None:
+def test_applied_object_is_remembered_and_no_longer_absent() -> None:
     remembered = LastApplied(absent={key()})
     remembered.applied(live(**owned()))
     assert (remembered.uids, remembered.absent) == ({key(): "u"}, set())
@@ -12,7 +12,7 @@ def test_what_was_applied_is_remembered_and_no_longer_absent() -> None:
     assert not remembered.is_empty
 
 
-def test_what_is_trusted_counts_as_applied() -> None:
+def test_trusted_object_counts_as_applied() -> None:
     remembered = LastApplied()
     assert remembered.is_empty
     remembered.trust([live(**owned("b"))])

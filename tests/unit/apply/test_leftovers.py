@@ -1,4 +1,4 @@
-"""What may be deleted for a deployment that is gone: exactly what the garbage collector would delete."""
+"""Objects that may be deleted for a deployment that is gone: exactly those that the garbage collector would delete."""
 
 from typing import Any
 
@@ -8,12 +8,12 @@ from rukpak_py.api.names import OWNER_UID_ANNOTATION
 from rukpak_py.apply.orphan_cleanup import is_left_behind
 from tests.unit.apply.lives import OTHER, OWNER, REPLICA_SET, live, owned
 
-SOMEBODY = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "uid-of-a"}
+SECOND_OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "a", "uid": "uid-of-a"}
 CASES: dict[str, tuple[dict[str, Any], bool]] = {
     "controlled by the deployment": (owned(), True),
     "held by a finalizer of its own": (owned(finalizers=["example.com/held"]), True),
     "of another deployment": (owned(by=OTHER), False),
-    "with another owner, too": (owned(ownerReferences=[OWNER.reference, SOMEBODY]), False),
+    "with another owner, too": (owned(ownerReferences=[OWNER.reference, SECOND_OWNER]), False),
     "controlled by somebody else": (owned(ownerReferences=[REPLICA_SET]), False),
     "released: the references were taken off": (owned(ownerReferences=[]), False),
     "owned, not controlled": (owned(ownerReferences=[{**OWNER.reference, "controller": False}]), False),

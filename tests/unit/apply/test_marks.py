@@ -1,4 +1,4 @@
-"""What an admission webhook took off an answer is named; answers with all marks, and of deletions, are fine."""
+"""Marks that an admission webhook took off are named; answers with all marks, and of deletions, are fine."""
 
 from typing import Any
 
@@ -31,7 +31,7 @@ def test_an_answer_with_all_marks(answer: dict[str, Any]) -> None:
 
 
 @pytest.mark.parametrize(("answer", "named"), STRIPPED)
-def test_what_is_missing_is_named(answer: dict[str, Any], named: str) -> None:
+def test_missing_mark_is_named(answer: dict[str, Any], named: str) -> None:
     failure = lost_marks(live(**answer), OWNER)
     assert failure is not None
     assert failure.message.startswith("ConfigMap ns/a: an admission webhook or policy removed ")

@@ -87,11 +87,13 @@ ONCE = desired(config_map(x="1"), lasting=True, create_only=True)
     ("fields", "action"),
     [(None, Action.CREATE_ONCE), ({}, Action.SPARE), (GOING, Action.WAIT), (owned(), Action.SPARE)],
 )
-def test_what_is_only_created(fields: dict[str, Any] | None, action: Action) -> None:
+def test_object_that_is_only_created_is_left_alone_once_it_exists(
+    fields: dict[str, Any] | None, action: Action
+) -> None:
     assert decide_once(ONCE, live(**{"name": "a", **fields}) if fields is not None else None).action is action
 
 
-def test_what_is_only_created_is_nobodys_and_what_we_have_of_it_is_released() -> None:
+def test_object_that_is_only_created_has_no_owner_and_ours_is_released() -> None:
     """Whatever an override says: it is in the content still."""
     assert orjson.loads(ONCE.payload.body)["metadata"] == {"name": "a", "namespace": "ns"}
     ours = live(**owned("a"))
@@ -109,12 +111,12 @@ def test_what_is_only_created_is_nobodys_and_what_we_have_of_it_is_released() ->
     assert (plan.writes, plan.prune, plan.release) == ((), (), (ours,))
 
 
-def test_what_this_process_did_not_apply_is_corrected_to_be_sure() -> None:
+def test_object_that_this_process_did_not_apply_is_corrected_to_be_sure() -> None:
     change = decide(WANTED, live(**owned(**CURRENT)), owner=OWNER, adopt=Adopt.NEVER, fields=None)
     assert change.action is Action.CORRECT
 
 
-def test_what_looks_current_is_applied_again_on_request_and_no_drift() -> None:
+def test_current_object_is_applied_again_on_request_without_drift() -> None:
     there = live(**owned(**CURRENT))
     change = decide(WANTED, there, owner=OWNER, adopt=Adopt.NEVER, fields=there.fields, again=True)
     assert change.action is Action.AGAIN
@@ -139,7 +141,7 @@ def test_a_namespace_that_was_there_before_us_is_taken_so_that_it_outlives_us() 
     assert (again.action, again.payload) == (Action.LEAVE, want.payload_when_taken)
 
 
-def test_what_outlived_a_former_deployment_of_our_name_outlives_us_too() -> None:
+def test_object_that_outlived_a_former_deployment_of_our_name_outlives_us_too() -> None:
     want, gvk = desired(namespace()), GroupVersionKind("", "v1", "Namespace")
     former = live("a", gvk=gvk, namespace="", labels=OUR_LABELS, annotations={OWNER_UID_ANNOTATION: "former"})
     change = decide(want, former, owner=OWNER, adopt=Adopt.NEVER, fields=None)
@@ -207,7 +209,7 @@ def planned(wanted: set[str], lives: dict[ObjectKey, ObservedObject], adopt: Ado
 
 
 @given(wanted=st.sets(st.sampled_from(NAMES)), cluster=CLUSTERS, adopt=st.sampled_from(Adopt), trusted=st.booleans())
-def test_what_any_plan_promises(
+def test_any_plan_keeps_its_promises(
     wanted: set[str], cluster: dict[str, dict[str, Any] | None], adopt: Adopt, *, trusted: bool
 ) -> None:
     lives = there(cluster)

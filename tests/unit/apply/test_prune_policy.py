@@ -1,4 +1,4 @@
-"""What cannot be had again leaves the cluster only when somebody says so. Each fate, and what a plan makes of them."""
+"""Irreplaceable objects are deleted only when a user says so. Each fate, and the plans that follow from them."""
 
 from typing import Any
 
@@ -120,7 +120,7 @@ def test_each_fate(
         (ADOPTED, None, ""),
     ],
 )
-def test_what_is_released_says_who_wants_that(fields: dict[str, Any], *, prune: bool | None, expected: str) -> None:
+def test_released_object_says_who_wants_that(fields: dict[str, Any], *, prune: bool | None, expected: str) -> None:
     verdict = fate(one(CLAIM, **fields), override=override(prune=prune))
     assert (verdict.fate, verdict.detail) == (PruneFate.RELEASE, expected)
 

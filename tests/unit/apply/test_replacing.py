@@ -1,4 +1,4 @@
-"""What is said when a field that never changes would have to: which objects may be deleted for it, and what helps."""
+"""Messages about a field that never changes and would have to: which objects may be deleted for it, and what helps."""
 
 from typing import Any
 
@@ -58,7 +58,7 @@ def change(gvk: GroupVersionKind, *, is_ours: bool = True, outlives: bool = Fals
     ],
     ids=["ours", "claim", "forced", "being adopted", "adopted claim", "never pruned"],
 )
-def test_what_helps_depends_on_whose_it_was(given: Change, why: str, expected: str) -> None:
+def test_advice_depends_on_the_former_owner(given: Change, why: str, expected: str) -> None:
     assert (why_not_deleted(given), advice(given)) == (why, expected)
 
 

@@ -1,4 +1,4 @@
-"""What sets the replicas of a workload, when it is in the same content."""
+"""Autoscalers that set the replicas of a workload of the same content."""
 
 from typing import Any
 
@@ -41,7 +41,7 @@ def test_an_autoscaler_names_its_target(document: dict[str, Any], target: Object
     assert list(found) == ([target] if target else [])
 
 
-def test_one_that_names_no_namespace_is_in_that_of_the_installation() -> None:
+def test_autoscaler_without_a_namespace_is_in_that_of_the_installation() -> None:
     document = hpa(apiVersion="apps/v1", kind="Deployment", name="web")
     del document["metadata"]["namespace"]
     assert list(scaled([Object.from_manifest(document)], default_namespace="ns")) == [WEB]

@@ -93,7 +93,7 @@ def test_nothing_of_the_content_serves_it(manifests: list[Manifest]) -> None:
 
 
 @pytest.mark.parametrize("odd", [None, 5, "x", [5], [{}], {"a": "b"}], ids=str)
-def test_what_is_no_webhook_serves_nothing(odd: Any) -> None:
+def test_invalid_webhook_serves_nothing(odd: Any) -> None:
     broken = configuration([KIND.group], ["baskets"])
     broken["webhooks"][0]["rules"] = [{"apiGroups": odd, "resources": odd}, odd]
     selecting = service(app="web")

@@ -58,7 +58,9 @@ CASES: list[tuple[str, Desired, ObservedObject, bool, Action]] = [
 @pytest.mark.parametrize(
     ("want", "there", "is_installed", "action"), [pytest.param(*rest, id=name) for name, *rest in CASES]
 )
-def test_what_is_shared(want: Desired, there: ObservedObject, *, is_installed: bool, action: Action) -> None:
+def test_object_of_another_deployment_is_shared_only_where_it_may_be(
+    want: Desired, there: ObservedObject, *, is_installed: bool, action: Action
+) -> None:
     change = decide(
         want,
         there,
@@ -72,13 +74,13 @@ def test_what_is_shared(want: Desired, there: ObservedObject, *, is_installed: b
     assert (change.shared is not None) is (action is Action.SHARE)
 
 
-def test_what_is_left_by_a_deployment_is_taken_where_adopt_says_so() -> None:
+def test_object_of_a_missing_deployment_is_taken_where_adopt_says_so() -> None:
     missing = {MISSING.name}
     change = decide(WANTED, of(MISSING), owner=OWNER, adopt=Adopt.IF_UNOWNED, fields=None, missing_deployments=missing)
     assert change.action is Action.TAKE
 
 
-def test_whose_it_is_and_whether_it_is_the_same_is_seen_later_too() -> None:
+def test_shared_object_is_told_from_another_one_later() -> None:
     change = decide(WANTED, of(OTHER), owner=OWNER, adopt=Adopt.NEVER, fields=None)
     assert change.shared is not None
     assert (change.shared.owner, change.shared.has_owner) == (OTHER, True)
@@ -89,7 +91,7 @@ def test_whose_it_is_and_whether_it_is_the_same_is_seen_later_too() -> None:
     ]
 
 
-def test_what_was_let_go_of_is_taken_where_adopt_says_so_and_is_asked_for_until_then() -> None:
+def test_released_object_is_taken_where_adopt_says_so_and_has_no_owner_until_then() -> None:
     adopting = decide(WANTED, FREE, owner=OWNER, adopt=Adopt.IF_UNOWNED, fields=None, is_installed=True)
     assert adopting.action is Action.TAKE
     change = decide(WANTED, FREE, owner=OWNER, adopt=Adopt.NEVER, fields=None, is_installed=True)

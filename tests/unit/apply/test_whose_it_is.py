@@ -158,18 +158,20 @@ def test_the_situation_of_an_object(fields: dict[str, Any], expected: OwnershipS
     assert situation(live(**{"name": "a", **fields}), OWNER, {MISSING}) is expected
 
 
-def test_a_name_that_nobody_has_is_free() -> None:
+def test_name_without_an_object_is_free() -> None:
     assert situation(None, OWNER) is OwnershipSituation.ABSENT
 
 
 @pytest.mark.parametrize(("found", "never", "if_unowned", "force"), TABLE)
-def test_what_may_be_taken(found: OwnershipSituation, *, never: bool, if_unowned: bool, force: bool) -> None:
+def test_object_is_taken_by_its_situation_and_adopt(
+    found: OwnershipSituation, *, never: bool, if_unowned: bool, force: bool
+) -> None:
     assert may_take(found, Adopt.NEVER) is never
     assert may_take(found, Adopt.IF_UNOWNED) is if_unowned
     assert may_take(found, Adopt.FORCE) is force
 
 
-def test_a_deployment_that_nobody_asked_for_exists() -> None:
+def test_deployment_that_was_not_looked_up_counts_as_existing() -> None:
     assert situation(live(labels=LABELS_OF_MISSING), OWNER) is OwnershipSituation.OTHER_DEPLOYMENT
 
 
@@ -306,5 +308,5 @@ def test_other_entries_do_not_change_the_hash_of_ours() -> None:
 
 
 def test_the_manager_is_the_one_of_the_controller_not_of_the_labels() -> None:
-    """Else whoever changes a label hides the drift."""
+    """Else a client that changes a label hides the drift."""
     assert live(**owned(labels=LABELS_OF_OTHER)).fields == live(**owned()).fields != ""

@@ -96,7 +96,7 @@ def test_the_newest_pod_that_is_stopped_counts_and_a_terminating_one_last() -> N
     assert cause_among([going]) == "Pod shop/going: it is being deleted"
 
 
-def test_what_others_wrote_is_short_and_has_one_line() -> None:
+def test_cause_that_others_wrote_is_cut_to_one_short_line() -> None:
     said = cause_among([pod(containerStatuses=[waiting("W" * 9999, "a\nb\x1b[31m\u202e" + "x" * 99999)])])
     assert len(said) < len(WEB) + NAME_CHARACTERS + TEXT_CHARACTERS + 10
     assert said.isprintable()
@@ -175,7 +175,7 @@ FAILED_JOB = {"type": "Failed", "status": "True", "reason": "BackoffLimitExceede
         (workload("Pod", "v1", status={"phase": "Pending", **unscheduled("none")}), "Unschedulable: none", ""),
     ],
 )
-def test_what_an_unhealthy_object_says_itself_and_which_pods_may_say_more(
+def test_unhealthy_object_tells_its_cause_and_the_pods_that_may_know_more(
     obj: dict[str, Any], cause: str, pods: str
 ) -> None:
     health = judge(obj)

@@ -87,7 +87,7 @@ def test_metadata_alone_shows_that_an_object_goes() -> None:
         ({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "status": {"phase": 1}}, "status.phase is not a string"),
     ],
 )
-def test_what_is_odd_is_in_progress_and_said(obj: dict[str, Any], message: str) -> None:
+def test_odd_status_is_in_progress_with_a_message(obj: dict[str, Any], message: str) -> None:
     assert judge(obj) == in_progress(message)
 
 

@@ -214,5 +214,5 @@ def test_kinds_that_are_never_unhealthy(api_version: str, kind: str) -> None:
         ("shop.test/v1", "ConfigMap", True),
     ],
 )
-def test_what_must_be_kept_whole(api_version: str, kind: str, needs_more_than_metadata: bool) -> None:  # noqa: FBT001 - a table
+def test_kinds_with_a_health_rule_are_kept_whole(api_version: str, kind: str, needs_more_than_metadata: bool) -> None:  # noqa: FBT001 - a table
     assert has_health(GroupVersionKind.parse(api_version, kind)) is needs_more_than_metadata

@@ -1,4 +1,4 @@
-"""What single kinds need before server-side apply holds them without surprises."""
+"""Rules for single kinds that server-side apply needs to hold them without surprises."""
 
 from base64 import b64encode
 from typing import Any
@@ -124,7 +124,7 @@ class TestNetworkPolicy:
         ],
     )
     def test_the_default_of_the_types_is_written_out(self, rules: dict[str, Any], types: list[str]) -> None:
-        """What the API server fills in when it creates the policy, and never changes again."""
+        """The API server fills the default in when it creates the policy, and never changes it again."""
         result = normal(NETWORKING, "NetworkPolicy", spec={"podSelector": {}, **rules})
         assert result.manifest["spec"]["policyTypes"] == types
 

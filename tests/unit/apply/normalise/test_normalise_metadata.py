@@ -1,4 +1,4 @@
-"""What a manifest may say about itself."""
+"""Metadata of a manifest, and what of it is sent."""
 
 from typing import Any
 
@@ -54,7 +54,7 @@ def test_a_cluster_scoped_object_loses_its_namespace() -> None:
         {"labels": {}, "annotations": {}, "finalizers": []},
     ],
 )
-def test_what_the_server_writes_is_dropped_without_a_word(field: dict[str, Any]) -> None:
+def test_fields_that_the_server_writes_are_dropped_without_a_warning(field: dict[str, Any]) -> None:
     result = normal(config_map(**field))
     assert result.manifest["metadata"] == {"name": "settings", "namespace": "shop"}
     assert result.warnings == ()

@@ -1,4 +1,4 @@
-"""What holds for every manifest, however odd."""
+"""Properties of the normalisation of every manifest, however odd."""
 
 import copy
 from typing import Any
@@ -83,7 +83,7 @@ def attempt(manifest: dict[str, Any], *, namespaced: bool) -> Normalised | None:
 
 @settings(max_examples=400)
 @given(manifests(), st.booleans())
-def test_it_refuses_or_succeeds_and_never_touches_its_input(manifest: dict[str, Any], namespaced: bool) -> None:  # noqa: FBT001 - drawn
+def test_any_manifest_is_refused_or_normalised_as_a_copy(manifest: dict[str, Any], namespaced: bool) -> None:  # noqa: FBT001 - drawn
     before = copy.deepcopy(manifest)
     attempt(manifest, namespaced=namespaced)
     assert manifest == before

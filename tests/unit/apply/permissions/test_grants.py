@@ -34,7 +34,7 @@ def test_a_role_that_is_not_here_stays_a_reference() -> None:
     assert grants_of([binding("b", "view")]).references == [RoleReference(ROBOT, "", "ClusterRole", "view")]
 
 
-def test_a_role_without_a_binding_waits_for_somebody() -> None:
+def test_unbound_role_holds_its_permissions_for_later_subjects() -> None:
     (holder,) = grants_of([role("reader", GET_PODS)]).permissions
     assert str(holder) == "whoever is bound to ClusterRole reader"
 

@@ -1,4 +1,4 @@
-"""What an installer needs: everything that installing takes, and nothing else."""
+"""The permissions of an installer: everything that installing takes, and nothing else."""
 
 from typing import Any
 
@@ -65,7 +65,7 @@ def test_a_role_that_the_server_fills_takes_escalation() -> None:
     assert held.covers(Permission("", "escalate", RBAC, "clusterroles", "r"))
 
 
-def test_what_is_held_anyway_is_not_repeated() -> None:
+def test_permission_that_is_held_anyway_is_not_repeated() -> None:
     needs = needs_of([manifest("ConfigMap", "a"), role("r", rule("*", "configmaps"))], install_namespace="apps")
     assert "apps" not in needs.rules
 

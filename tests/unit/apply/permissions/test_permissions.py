@@ -113,5 +113,5 @@ def test_wildcards_are_words(allowed: dict[str, Any], text: str) -> None:
 @pytest.mark.parametrize(
     "rules", [None, "x", {"verbs": ["get"]}, [None, 3], [{"verbs": "get", "apiGroups": {}, "resources": [1, None, []]}]]
 )
-def test_what_is_no_rule_allows_nothing(rules: Any) -> None:
+def test_invalid_rule_allows_nothing(rules: Any) -> None:
     assert list(permissions_of(rules, "")) == []

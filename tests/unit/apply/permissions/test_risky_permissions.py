@@ -33,7 +33,7 @@ from tests.unit.cli.objects import RBAC, rule
         (Permission("", "get", "example.com", "secrets"), []),
     ],
 )
-def test_what_stands_out(permission: Permission, warnings: list[str]) -> None:
+def test_risky_permission_gets_its_warnings(permission: Permission, warnings: list[str]) -> None:
     assert [warning.id for warning in warnings_of([permission])] == warnings
 
 

@@ -131,7 +131,7 @@ def basket() -> Desired:
 BASKETS_NEEDED = Requirement(gvk=BASKET, file="metadata/dependencies.yaml")
 
 
-def test_a_required_kind_that_nobody_serves_is_named_and_waited_for() -> None:
+def test_required_kind_that_is_not_served_is_named_and_waited_for() -> None:
     refusal = missing_requirements(candidate(requirements=(BASKETS_NEEDED,)))
     assert refusal is not None
     assert "the kind Basket (shop.example.org/v1), as metadata/dependencies.yaml says" in refusal.message
@@ -150,7 +150,7 @@ async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
     assert refusals == [RefusedObjects(failures=(wrong,))]
 
 
-def test_what_goes_to_a_namespace_that_will_be_made_is_not_tried_out() -> None:
+def test_object_in_a_namespace_that_will_be_made_is_not_tried_out() -> None:
     plan = plan_of(desired(config_map()))
     (change,) = plan.writes
     assert not_checkable(plan, "ns")(change)
@@ -176,7 +176,7 @@ def test_missing_kinds_are_named_and_waited_for() -> None:
 @pytest.mark.parametrize(
     ("verbs", "is_refused"),
     [
-        (frozenset(), False),  # of a kind that only the content has so far, nobody knows them
+        (frozenset(), False),  # of a kind that only the content has so far, they are unknown
         (EVERY_VERB, False),
         (EVERY_VERB - {"deletecollection", "update"}, False),
         (frozenset({"create"}), True),  # a SubjectAccessReview
@@ -184,7 +184,7 @@ def test_missing_kinds_are_named_and_waited_for() -> None:
         (EVERY_VERB - {"delete"}, True),
     ],
 )
-def test_what_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str], *, is_refused: bool) -> None:
+def test_kind_that_the_server_does_not_store_cannot_be_installed(verbs: frozenset[str], *, is_refused: bool) -> None:
     review = Resource(
         gvk=GroupVersionKind("authorization.k8s.io", "v1", "SubjectAccessReview"),
         plural="subjectaccessreviews",
@@ -367,7 +367,7 @@ async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
     assert refusal == (RefusedObjects(failures=(refused,)) if is_upgrade else None)
 
 
-def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out() -> None:
+def test_object_that_needs_a_namespace_or_kind_of_the_same_plan_is_not_tried_out() -> None:
     plan = plan_of(desired(namespace("ns")), crd(), basket(), desired(config_map()))
     skip = not_checkable(plan)
     assert {change.key.kind: skip(change) for change in plan.changes} == {
@@ -378,7 +378,7 @@ def test_what_needs_a_namespace_or_a_kind_of_the_same_plan_cannot_be_tried_out()
     }
 
 
-def test_what_needs_only_what_is_there_can_be_tried_out() -> None:
+def test_object_that_needs_only_existing_objects_is_tried_out() -> None:
     there, definition = desired(namespace("ns")), crd()
     unchanged = {
         there.key: live(**owned("ns"), gvk=NAMESPACES.gvk, namespace=""),

@@ -128,7 +128,7 @@ def paths(kind: GroupKind, wanted: Any, live: Any, *, ours: Any = None, others: 
         (GroupKind("shop.test", "Shop"), spec(strategy={"type": "Recreate"}), spec(strategy=ROLLING), []),
     ],
 )
-def test_what_has_to_go(kind: GroupKind, wanted: Any, live: Any, expected: list[Path]) -> None:
+def test_excluded_members_are_found(kind: GroupKind, wanted: Any, live: Any, expected: list[Path]) -> None:
     assert paths(kind, wanted, live) == expected
 
 
@@ -158,8 +158,8 @@ PROFILE = {"seccompProfile": {"type": "Localhost", "localhostProfile": "a"}}
         (container(), container(readinessProbe={"periodSeconds": 1}), (*POD, "containers", V, "readinessProbe")),
     ],
 )
-def test_what_the_content_drops_goes_whole(wanted: Any, live: Any, path: Path) -> None:
-    """Else what another manager set in it would be left, which is not complete. What is all theirs stays."""
+def test_union_member_that_the_content_drops_goes_whole(wanted: Any, live: Any, path: Path) -> None:
+    """Else a part that another manager set would be left, which is not complete. A member that is all theirs stays."""
     assert paths(DEPLOYMENT, wanted, live, ours=placed({(*path[:-1], name): 1 for name in (path[-1], "type")})) == [
         path
     ]

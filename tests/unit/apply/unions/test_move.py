@@ -1,4 +1,4 @@
-"""Whose a member is before the apply that removes it."""
+"""The manager of a member before the apply that removes it."""
 
 from typing import Any
 
@@ -71,7 +71,7 @@ def test_an_update_under_our_name_is_anothers() -> None:
     assert entries_after(entry(OWNER.manager, SURGE)) == [managed(OWNER, WHOLE, **OF_V1)]
 
 
-def test_what_is_ours_alone_is_not_moved_again() -> None:
+def test_member_that_is_ours_alone_is_not_moved_again() -> None:
     """The apply removes it: a refusal has another reason."""
     assert switch(managed(OWNER, WHOLE)) is None
 

@@ -1,4 +1,4 @@
-"""What an apply would leave of an object, as the JSON patch that a dry run sends."""
+"""The outcome of an apply, as the JSON patch that a dry run sends."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ A, B = ({"name": name} for name in "ab")
 def outcome(
     live: dict[str, Any], wanted: dict[str, Any], *, ours: dict[str, Any], others: dict[str, Any] | None = None
 ) -> Any:
-    """Of the spec."""
+    """The outcome for the spec."""
     patch = outcome_patch(
         {**HEAD, "spec": live},
         {**HEAD, "spec": wanted},
@@ -110,7 +110,7 @@ def outcome(
         pytest.param({"x": {"y": 1}}, {"x": 1}, {"f:x": {"f:y": {}}}, {}, {"x": 1}, id="another type"),
     ],
 )
-def test_what_an_apply_leaves(
+def test_outcome_is_the_object_that_an_apply_leaves(
     live: dict[str, Any], wanted: dict[str, Any], ours: dict[str, Any], others: dict[str, Any], expected: Any
 ) -> None:
     before = repr((live, wanted))
