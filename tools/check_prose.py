@@ -20,8 +20,6 @@ from typing import NamedTuple
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
 NOT_YET = (
-    "tests/integration/apply/",
-    "tests/integration/operator/test_union_of_an_api_service.py",  # a fixture of tests/integration/apply/
     "tests/unit/controllers/",
 )
 

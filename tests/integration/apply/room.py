@@ -1,6 +1,6 @@
-"""The apply room on a real API server: one BundleDeployment that nobody else looks after, and all that is its own.
+"""The apply room on a real API server: one BundleDeployment that no operator reconciles, and all its objects.
 
-Its class is nobody's, so an operator on the same cluster leaves it alone; it must exist, because the collector deletes
+No operator serves its class, so one on the same cluster leaves it alone; it must exist, because the collector deletes
 whatever names an owner that does not.
 """
 
@@ -192,13 +192,13 @@ class Room:
             return False
         return True
 
-    async def somebody_creates(self, manifest: Manifest, *, manager: str = "somebody") -> Manifest:
+    async def another_client_creates(self, manifest: Manifest, *, manager: str = "somebody") -> Manifest:
         resource = await self.resource(manifest)
         answer = await self.client.create(resource, self.namespace, orjson.dumps(manifest), field_manager=manager)
         created: Manifest = orjson.loads(answer.json or b"")
         return created
 
-    async def somebody_patches(self, manifest: Manifest, patch: Manifest, *, manager: str = "somebody") -> None:
+    async def another_client_patches(self, manifest: Manifest, patch: Manifest, *, manager: str = "somebody") -> None:
         resource = await self.resource(manifest)
         await self.client.patch(
             resource,
@@ -208,14 +208,14 @@ class Room:
             field_manager=manager,
         )
 
-    async def somebody_deletes(self, manifest: Manifest) -> None:
+    async def another_client_deletes(self, manifest: Manifest) -> None:
         resource = await self.resource(manifest)
         await self.client.delete(resource, self.namespace, manifest["metadata"]["name"])
 
     async def replaced(self, manifest: Manifest, other: Manifest) -> Manifest:
-        """Somebody deleted it and put another object on its name."""
-        await self.somebody_deletes(manifest)
-        return await self.somebody_creates(other)
+        """Delete the object as another client, and put another one on its name."""
+        await self.another_client_deletes(manifest)
+        return await self.another_client_creates(other)
 
 
 def actions(plan: Plan) -> dict[str, Action]:
@@ -247,7 +247,7 @@ async def run(*command: str) -> None:
 
 
 def written(live: Manifest) -> Manifest:
-    """What was applied, without what controllers and the server write all the time."""
+    """The fields that were applied, without those that controllers and the server write all the time."""
     annotations = {
         name: value
         for name, value in live["metadata"].get("annotations", {}).items()

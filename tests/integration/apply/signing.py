@@ -166,7 +166,7 @@ def service(name: str, secret: str) -> Manifest:
 
 
 def configuration(room: Room, kind: str, secret: str, *webhooks: str) -> Manifest:
-    """Of webhooks that nobody calls: the group of their rules does not exist."""
+    """The configuration of webhooks that are never called: the group of their rules does not exist."""
     rule = {
         "apiGroups": [f"{room.owner.name}.test"],
         "apiVersions": ["v1"],

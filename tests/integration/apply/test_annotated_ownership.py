@@ -88,31 +88,31 @@ async def test_the_form_changes_and_the_object_stays_current(room: Room, group: 
     assert not any(b"core.rukpak.io" in bytes(one.fields_v1) for one in theirs)
 
 
-async def test_what_another_client_changed_meanwhile_is_left_to_the_next_look(room: Room, group: str) -> None:
+async def test_object_that_another_client_changed_meanwhile_is_left_to_the_next_look(room: Room, group: str) -> None:
     made = contents(room, group)["Namespace"]
     await as_former_release(room, made)
     live = only(await room.plan(made)).live
     assert live is not None
-    await room.somebody_patches(made, {"metadata": {"ownerReferences": None}})
+    await room.another_client_patches(made, {"metadata": {"ownerReferences": None}})
     found = await annotate(room.target, live)
     assert OWNER_UID_ANNOTATION not in found.metadata.annotations
 
 
 async def test_a_conversion_that_ended_half_way_is_finished(room: Room, group: str) -> None:
-    """By a crash, or a write of another client between the two patches."""
+    """A crash, or a write of another client, came between the two patches."""
     made = contents(room, group)["Namespace"]
     await as_former_release(room, made)
     live = only(await room.plan(made)).live
     assert live is not None
     marks = {OWNER_UID_ANNOTATION: room.owner.uid, DELETION_POLICY_ANNOTATION: "Delete"}
     half = {"metadata": {"ownerReferences": None, "annotations": marks}}
-    await room.somebody_patches(made, half, manager="rukpak")
+    await room.another_client_patches(made, half, manager="rukpak")
     await until(lambda: (seen := room.inventory.get(live.key)) is not None and seen.is_annotated)
     seen = room.inventory.get(live.key)
     assert seen is not None
     assert has_former_form(seen, room.owner.uid)
     converted = room.inventory.observe(live.gvk, await annotate(room.target, seen))
     assert not has_former_form(converted, room.owner.uid)
-    await room.somebody_patches(made, {"metadata": {"annotations": {"theirs": "yes"}}})
+    await room.another_client_patches(made, {"metadata": {"annotations": {"theirs": "yes"}}})
     await room.bring({**made, "metadata": {**made["metadata"], "annotations": {PRUNE_ANNOTATION: "false"}}})
     assert DELETION_POLICY_ANNOTATION not in (await room.read(made))["metadata"]["annotations"]

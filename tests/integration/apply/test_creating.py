@@ -32,10 +32,10 @@ async def test_our_own_echo_is_no_news(room: Room) -> None:
     assert names(change_set.created) == ["a"]
 
 
-async def test_what_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) -> None:
+async def test_object_that_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) -> None:
     wanted = config_map("a", x="ours")
     plan = await room.plan(wanted)
-    before = await room.somebody_creates(config_map("a", y="theirs"))
+    before = await room.another_client_creates(config_map("a", y="theirs"))
     change_set = await room.engine.apply(room.target, plan)
     (failure,) = change_set.failures
     assert failure.kind is FailureKind.CONFLICT
@@ -48,9 +48,9 @@ async def test_what_takes_the_name_meanwhile_keeps_no_trace_of_us(room: Room) ->
     assert after == before
 
 
-async def test_what_takes_the_name_with_other_values_is_not_touched_at_all(room: Room) -> None:
+async def test_object_that_takes_the_name_with_other_values_is_not_touched(room: Room) -> None:
     plan = await room.plan(config_map("a", x="ours"))
-    before = await room.somebody_creates(config_map("a", x="theirs"))
+    before = await room.another_client_creates(config_map("a", x="theirs"))
     change_set = await room.engine.apply(room.target, plan)
     (failure,) = change_set.failures
     assert failure.kind is FailureKind.CONFLICT
@@ -60,7 +60,7 @@ async def test_what_takes_the_name_with_other_values_is_not_touched_at_all(room:
 async def test_the_second_look_says_whose_it_is(room: Room) -> None:
     wanted = config_map("a", x="ours")
     plan = await room.plan(wanted)
-    await room.somebody_creates(config_map("a", y="theirs"))
+    await room.another_client_creates(config_map("a", y="theirs"))
     await room.engine.apply(room.target, plan)
     for _ in range(20):  # also while the watch shows our marks coming and going
         change = only(await room.plan(wanted))
@@ -68,7 +68,7 @@ async def test_the_second_look_says_whose_it_is(room: Room) -> None:
         assert "is not managed by anyone" in change.reason
 
 
-async def test_what_somebody_puts_in_the_place_of_ours_is_recognised_at_the_second_look(room: Room) -> None:
+async def test_object_of_another_client_in_place_of_ours_is_recognised_at_the_second_look(room: Room) -> None:
     """It has no label of ours, so the watch shows the name free: the apply finds out, and the next look asks."""
     wanted = config_map("a", x="ours")
     await room.installed(wanted)
@@ -83,7 +83,7 @@ async def test_what_somebody_puts_in_the_place_of_ours_is_recognised_at_the_seco
 async def test_a_stripped_label_is_put_back(room: Room) -> None:
     wanted = config_map("a", x="1")
     await room.installed(wanted)
-    await room.somebody_patches(wanted, {"metadata": {"labels": None}})
+    await room.another_client_patches(wanted, {"metadata": {"labels": None}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     await room.installed(wanted)
     assert (await room.read(wanted))["metadata"]["labels"][OWNER_NAME_LABEL] == room.owner.name
@@ -95,7 +95,7 @@ async def test_a_label_with_a_strange_value_is_put_back(room: Room) -> None:
     """The apply without force meets a conflict; the second look sees whose the object is."""
     wanted = config_map("a", x="1")
     await room.installed(wanted)
-    await room.somebody_patches(wanted, {"metadata": {"labels": {OWNER_KIND_LABEL: "Nonsense"}}})
+    await room.another_client_patches(wanted, {"metadata": {"labels": {OWNER_KIND_LABEL: "Nonsense"}}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert [failure.kind for failure in (await room.bring(wanted)).failures] == [FailureKind.CONFLICT]
     await room.installed(wanted)
@@ -125,7 +125,7 @@ def no_trace(live: Manifest, room: Room) -> bool:
 
 
 async def test_of_a_first_install_all_that_the_server_refuses_is_named_and_nothing_more_is_written(room: Room) -> None:
-    """Of two invalid objects one was named, the other after the first was corrected, and the rest was created."""
+    """One of two invalid objects was named, the other after the first was corrected, and the rest was created."""
     bad_map = config_map("a", **{"no such key!": "1"})
     bad_workload, good_workload = workload("b"), workload("c")
     bad_workload["spec"]["selector"] = {"matchLabels": {"app": "another"}}

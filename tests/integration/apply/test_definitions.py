@@ -46,7 +46,7 @@ async def test_a_definition_and_an_instance_with_a_new_field_arrive_together(roo
 
 async def test_an_instance_is_judged_like_any_other_object(room: Room, group: str) -> None:
     await brought(room, definition(group, "a"))
-    await room.somebody_creates(thing(group, a="theirs"))
+    await room.another_client_creates(thing(group, a="theirs"))
     plan = await room.plan(definition(group, "a"), thing(group, a="ours"))
     assert {change.key.kind: change.action for change in plan.changes} == {
         "CustomResourceDefinition": Action.LEAVE,
@@ -58,14 +58,14 @@ async def test_an_instance_is_judged_like_any_other_object(room: Room, group: st
 async def test_of_an_adopted_instance_a_parent_goes_with_all_that_the_content_had_under_it(
     room: Room, group: str
 ) -> None:
-    """Who made it is left with no empty parent, of which the server would make a null that the schema refuses."""
+    """Its first manager is left with no empty parent, of which the server would make a null that the schema refuses."""
     crd = definition(group, "a")
     properties = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
     properties["git"] = {"type": "object", "properties": {"url": {"type": "string"}}}
     await brought(room, crd)
     mine = thing(group, a="1")
     mine["spec"]["git"] = {"url": "example.com"}
-    await room.somebody_creates(mine)
+    await room.another_client_creates(mine)
     await room.installed(crd, mine, adopt=Adopt.IF_UNOWNED)
     await room.installed(crd, thing(group, a="1"))
     assert (await room.read(mine))["spec"] == {"a": "1"}

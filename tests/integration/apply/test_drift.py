@@ -1,4 +1,4 @@
-"""Somebody changes what we applied: the watch says so, and the plan corrects it. What is not ours is nobody's drift."""
+"""Drift of what we applied: the watch shows it, and the plan corrects it. Changes of foreign fields are no drift."""
 
 import base64
 from typing import Any
@@ -48,11 +48,11 @@ FOREIGN_ADDITION: dict[str, Manifest] = {
 
 
 @pytest.mark.parametrize("kind", OURS)
-async def test_a_value_that_somebody_changed_is_put_back(room: Room, kind: str) -> None:
+async def test_value_that_another_client_changed_is_reverted(room: Room, kind: str) -> None:
     wanted = OURS[kind]
     await room.installed(wanted)
     shipped = written(await room.read(wanted))
-    await room.somebody_patches(wanted, FOREIGN_VALUE[kind])
+    await room.another_client_patches(wanted, FOREIGN_VALUE[kind])
     await room.seen(wanted)
     assert room.changes
     assert only(await room.plan(wanted)).action is Action.CORRECT
@@ -62,22 +62,22 @@ async def test_a_value_that_somebody_changed_is_put_back(room: Room, kind: str) 
 
 
 @pytest.mark.parametrize("kind", OURS)
-async def test_a_label_that_somebody_removed_is_put_back(room: Room, kind: str) -> None:
+async def test_label_that_another_client_removed_is_restored(room: Room, kind: str) -> None:
     wanted = OURS[kind]
     await room.installed(wanted)
-    await room.somebody_patches(wanted, {"metadata": {"labels": {"shipped": None}}})
+    await room.another_client_patches(wanted, {"metadata": {"labels": {"shipped": None}}})
     await room.seen(wanted)
     assert room.changes
     assert only(await room.plan(wanted)).action is Action.CORRECT
 
 
 @pytest.mark.parametrize("kind", OURS)
-async def test_a_field_that_somebody_added_is_no_drift(room: Room, kind: str) -> None:
+async def test_field_that_another_client_added_is_no_drift(room: Room, kind: str) -> None:
     wanted = OURS[kind]
     await room.installed(wanted)
     await room.seen(wanted)
     room.changes.clear()  # with the whole object came its health
-    await room.somebody_patches(wanted, FOREIGN_ADDITION[kind])
+    await room.another_client_patches(wanted, FOREIGN_ADDITION[kind])
     await room.seen(wanted)
     assert only(await room.plan(wanted)).action is Action.LEAVE
     assert room.changes == [] or kind == "Deployment", "its controller changes its health"
@@ -115,6 +115,6 @@ async def test_wiped_managed_fields_are_drift(room: Room) -> None:
 
 async def test_a_deletion_is_drift(room: Room) -> None:
     await room.installed(config_map("a", x="1"))
-    await room.somebody_deletes(config_map("a"))
+    await room.another_client_deletes(config_map("a"))
     await until(lambda: room.changes)
     assert only(await room.plan(config_map("a", x="1"))).action is Action.CREATE

@@ -72,17 +72,17 @@ async def test_a_webhook_configuration_whose_failure_policy_its_server_sets_is_n
         assert [one["failurePolicy"] for one in (await room.read(document))["webhooks"]] == ["Ignore", "Fail"]
         theirs = webhooks(room, "Fail")["webhooks"]
         theirs[0]["failurePolicy"] = theirs[1]["failurePolicy"] = "Ignore"
-        await room.somebody_patches(document, {"webhooks": theirs}, manager="istiod")
+        await room.another_client_patches(document, {"webhooks": theirs}, manager="istiod")
         await room.seen(document)
         assert only(await room.plan(document, overrides=overrides)).action is Action.LEAVE
 
-        await room.somebody_patches(document, {"webhooks": webhooks(room, "Fail")["webhooks"]}, manager="istiod")
+        await room.another_client_patches(document, {"webhooks": webhooks(room, "Fail")["webhooks"]}, manager="istiod")
         await room.seen(document)
         assert only(await room.plan(document, overrides=overrides)).action is Action.CORRECT, "of the other one"
         await installed(room, document, *overrides)
         assert [one["failurePolicy"] for one in (await room.read(document))["webhooks"]] == ["Ignore", "Fail"]
     finally:
-        await room.somebody_deletes(document)
+        await room.another_client_deletes(document)
 
 
 async def test_a_field_that_is_ignored_from_now_on_stays_as_it_is_and_comes_back_when_it_no_longer_is(
@@ -91,7 +91,7 @@ async def test_a_field_that_is_ignored_from_now_on_stays_as_it_is_and_comes_back
     document = workload("web")
     document["spec"]["replicas"] = 0
     await room.installed(document)
-    await room.somebody_patches(document, {"spec": {"replicas": 3}}, manager="somebody")
+    await room.another_client_patches(document, {"spec": {"replicas": 3}}, manager="somebody")
     await room.seen(document)
     plan = await room.plan(document, overrides=(WEB,))
     assert only(plan).action is Action.UPDATE
@@ -104,7 +104,7 @@ async def test_a_field_that_is_ignored_from_now_on_stays_as_it_is_and_comes_back
     assert (await room.read(document))["spec"]["replicas"] == 0
 
 
-async def test_what_is_ours_alone_is_neither_removed_nor_reset_when_it_is_ignored(room: Room) -> None:
+async def test_field_that_is_ours_alone_is_neither_removed_nor_reset_when_it_is_ignored(room: Room) -> None:
     """A leaf alone would be set to its default, and an item of a list that lacks what it needs is a 422."""
     document = workload("web", env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
     document["spec"] |= {"strategy": {"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 3}}, "replicas": 2}
@@ -116,17 +116,17 @@ async def test_what_is_ours_alone_is_neither_removed_nor_reset_when_it_is_ignore
     before = (await room.read(document))["spec"]
     await installed(room, document, override)
     assert (await room.read(document))["spec"] == before
-    await room.somebody_patches(document, {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 7}}}})
+    await room.another_client_patches(document, {"spec": {"strategy": {"rollingUpdate": {"maxSurge": 7}}}})
     await room.seen(document)
     assert only(await room.plan(document, overrides=(override,))).action is Action.LEAVE
 
 
-async def test_what_an_orphaned_installation_left_stays_as_it_is_when_it_is_taken(room: Room) -> None:
+async def test_ignored_field_of_an_orphaned_object_stays_when_the_object_is_taken(room: Room) -> None:
     """Our entry is there already."""
     document = workload("web")
     document["spec"]["replicas"] = 4
     await room.installed(document)
-    await room.somebody_patches(document, {"metadata": {"ownerReferences": None}})
+    await room.another_client_patches(document, {"metadata": {"ownerReferences": None}})
     await room.seen(document)
     plan = await room.plan(document, overrides=(WEB,), adopt=Adopt.IF_UNOWNED)
     assert only(plan).action is Action.TAKE

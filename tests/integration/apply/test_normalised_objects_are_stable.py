@@ -1,4 +1,4 @@
-"""What `normalise` promises, on a real API server: a second apply writes nothing, drift is visible, nobody fights."""
+"""Promises of `normalise`, on a real server: a second apply writes nothing, drift is visible, no two clients fight."""
 
 import uuid
 from collections.abc import AsyncIterator
@@ -117,7 +117,7 @@ async def test_the_drift_of_a_secret_that_was_given_as_text_is_visible(bench: Be
     assert (await bench.live(resource, wanted))["data"] == {"password": "b25l"}
 
 
-async def test_nobody_fights_over_an_aggregated_role(bench: Bench) -> None:
+async def test_aggregated_role_causes_no_fight(bench: Bench) -> None:
     label = {f"{uuid.uuid4().hex}.test/part": "true"}
     rules = [{"apiGroups": ["none.test"], "resources": ["nones"], "verbs": ["get"]}]
     await bench.apply(
@@ -139,7 +139,7 @@ async def test_nobody_fights_over_an_aggregated_role(bench: Bench) -> None:
     assert await bench.hash(resource, wanted) == ours
 
 
-async def test_replicas_that_are_left_open_belong_to_whoever_scales(bench: Bench) -> None:
+async def test_replicas_that_the_content_leaves_open_belong_to_the_client_that_scales(bench: Bench) -> None:
     given = deployment()
     given["spec"]["replicas"] = None
     resource, wanted = await bench.normal(given)
@@ -150,7 +150,7 @@ async def test_replicas_that_are_left_open_belong_to_whoever_scales(bench: Bench
     assert (await bench.live(resource, wanted))["spec"]["replicas"] == 3
 
 
-async def test_nobody_fights_over_the_revision_of_an_exported_deployment(bench: Bench) -> None:
+async def test_revision_of_an_exported_deployment_causes_no_fight(bench: Bench) -> None:
     revision = "deployment.kubernetes.io/revision"
     resource, wanted = await bench.normal(deployment(metadata={"annotations": {revision: "7"}}))
     ours = field_hash((await bench.apply(resource, wanted)).metadata, MANAGER)

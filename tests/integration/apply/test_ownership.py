@@ -1,4 +1,4 @@
-"""Who may have an object that is there already: refusals name the owner and the way out."""
+"""Ownership of objects that are there already: refusals name the owner and the way out."""
 
 from pathlib import Path
 
@@ -16,8 +16,8 @@ from tests.waiting import eventually, until
 from tools.chart import built_helm
 
 
-async def test_what_belongs_to_nobody_is_refused_unless_it_may_be_adopted(room: Room) -> None:
-    await room.somebody_creates(config_map("a", x="1"))
+async def test_unowned_object_is_refused_unless_it_may_be_adopted(room: Room) -> None:
+    await room.another_client_creates(config_map("a", x="1"))
     change = only(await room.plan(config_map("a", x="1")))
     assert change.action is Action.REFUSE
     assert "spec.adopt" in change.reason
@@ -33,12 +33,12 @@ MARKS: list[tuple[str, dict[str, str], dict[str, str], str]] = [
 
 
 @pytest.mark.parametrize(("labels", "annotations", "named"), [pytest.param(*rest, id=name) for name, *rest in MARKS])
-async def test_what_another_tool_manages_is_refused_and_named_unless_forced(
+async def test_object_of_another_tool_is_refused_with_its_name_unless_forced(
     room: Room, labels: dict[str, str], annotations: dict[str, str], named: str
 ) -> None:
     theirs = config_map("a", x="1", theirs="1")
     theirs["metadata"] |= {"labels": labels, "annotations": annotations}
-    before = await room.somebody_creates(theirs)
+    before = await room.another_client_creates(theirs)
     for adopt in (Adopt.NEVER, Adopt.IF_UNOWNED):
         change = only(await room.plan(config_map("a", x="2"), adopt=adopt))
         assert change.action is Action.REFUSE
@@ -68,8 +68,8 @@ async def test_an_object_of_a_helm_release_keeps_its_data(room: Room, kubeconfig
     assert (await room.read(config_map("a")))["data"] == {"x": "2", "theirs": "1"}
 
 
-async def test_what_a_renamed_deployment_left_behind_can_be_adopted(room: Room) -> None:
-    await room.somebody_creates(labelled("a", "gone-and-renamed"))
+async def test_object_that_a_renamed_deployment_left_can_be_adopted(room: Room) -> None:
+    await room.another_client_creates(labelled("a", "gone-and-renamed"))
     refused = only(await room.plan(config_map("a", x="1")))
     assert refused.action is Action.REFUSE
     assert 'the BundleDeployment "gone-and-renamed", which does not exist' in refused.reason
@@ -81,10 +81,10 @@ async def test_what_a_renamed_deployment_left_behind_can_be_adopted(room: Room) 
     assert live["metadata"]["ownerReferences"][0]["uid"] == room.owner.uid
 
 
-async def test_what_is_labelled_for_a_deployment_that_exists_is_refused(room: Room) -> None:
-    """Whatever its class: nobody serves the one of these."""
+async def test_object_labelled_for_an_existing_deployment_is_refused(room: Room) -> None:
+    """Whatever its class: no operator serves the one of these."""
     other = await Room.open(room.client, room.namespace)
-    await room.somebody_creates(labelled("a", other.owner.name))
+    await room.another_client_creates(labelled("a", other.owner.name))
     for adopt in Adopt:
         refused = only(await room.plan(config_map("a", x="1"), adopt=adopt))
         assert refused.action is Action.REFUSE
@@ -93,10 +93,10 @@ async def test_what_is_labelled_for_a_deployment_that_exists_is_refused(room: Ro
 
 
 @pytest.mark.parametrize("kind", ["Namespace", "PersistentVolumeClaim", "PersistentVolume", "CustomResourceDefinition"])
-async def test_what_cannot_be_had_again_and_was_there_before_us_outlives_us(room: Room, kind: str) -> None:
+async def test_irreplaceable_object_that_existed_before_us_outlives_us(room: Room, kind: str) -> None:
     manifest = irreplaceable(room, kind)
     if kind != "Namespace":
-        await room.somebody_creates(manifest)
+        await room.another_client_creates(manifest)
     if kind == "CustomResourceDefinition":
         await until(lambda: room.cluster.is_established(GroupKind(group_of(room), "Thing")))
     if kind == "PersistentVolume":
@@ -113,14 +113,14 @@ async def test_what_cannot_be_had_again_and_was_there_before_us_outlives_us(room
     assert seen.outlives
     assert only(await room.plan(manifest)).action is Action.LEAVE
     if kind in {"PersistentVolume", "CustomResourceDefinition"}:
-        await room.somebody_deletes(manifest)
+        await room.another_client_deletes(manifest)
 
 
 async def test_a_claim_that_was_adopted_outlives_the_next_deployment_of_the_name_too(room: Room) -> None:
     manifest = irreplaceable(room, "PersistentVolumeClaim")
     former = {OWNER_UID_ANNOTATION: "uid-of-a-former-deployment"}
     manifest["metadata"] |= {"labels": room.owner.labels, "annotations": former}
-    await room.somebody_creates(manifest)
+    await room.another_client_creates(manifest)
     await room.installed(irreplaceable(room, "PersistentVolumeClaim"))
     live = await room.read(manifest)
     assert "ownerReferences" not in live["metadata"]

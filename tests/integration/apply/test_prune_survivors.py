@@ -65,7 +65,7 @@ async def test_a_namespace_stays_until_its_annotation_allows_its_deletion(room: 
     assert metadata["annotations"][OWNER_UID_ANNOTATION] == room.owner.uid
     assert metadata["annotations"][DELETION_POLICY_ANNOTATION] == "Delete"
 
-    await room.somebody_patches(shipped, ALLOWED)
+    await room.another_client_patches(shipped, ALLOWED)
     await until(lambda: room.inventory.owned_by(room.owner.uid)[NAMESPACES.key("", metadata["name"])].prune)
     change_set = await carry_out(room, await room.plan(config_map("a")))
     assert names(change_set.pruned) == [metadata["name"]]
@@ -93,7 +93,7 @@ async def test_a_crd_stays_while_an_override_keeps_an_instance_of_ours(room: Roo
 
 async def test_a_crd_stays_while_it_has_instances_of_others(room: Room, group: str) -> None:
     await brought(room, definition(group, "a"), thing(group, "ours", a="1"), config_map("c"))
-    await room.somebody_creates(thing(group, "theirs", a="2"))
+    await room.another_client_creates(thing(group, "theirs", a="2"))
     plan = await room.plan(config_map("c"))
     assert (kept(plan), names(live.key for live in plan.prune)) == (
         {"CustomResourceDefinition": KeptReason.HAS_INSTANCES},
@@ -124,7 +124,7 @@ async def test_instances_are_gone_before_their_crd_goes(room: Room, group: str) 
     await until(lambda: any(one.is_deleted for one in room.inventory.owned_by(room.owner.uid).values()))
     assert (await carry_out(room, await room.plan(config_map("c")))).waiting == change_set.waiting
 
-    await room.somebody_patches(held, {"metadata": {"finalizers": None}})
+    await room.another_client_patches(held, {"metadata": {"finalizers": None}})
     await until(lambda: "held" not in names(room.inventory.owned_by(room.owner.uid)))
     change_set = await carry_out(room, await room.plan(config_map("c")))
     assert (names(change_set.pruned), change_set.waiting) == (["leaves", f"things.{group}"], [])
@@ -146,8 +146,8 @@ async def test_a_crd_stays_with_an_instance_that_must_not_be_pruned(room: Room, 
 
 async def test_a_crd_with_instances_goes_when_its_annotation_allows_it(room: Room, group: str) -> None:
     await brought(room, definition(group, "a"), config_map("c"))
-    await room.somebody_creates(thing(group, "theirs"))
-    await room.somebody_patches(definition(group), ALLOWED)
+    await room.another_client_creates(thing(group, "theirs"))
+    await room.another_client_patches(definition(group), ALLOWED)
     key = CRDS.key("", f"things.{group}")
     await until(lambda: room.inventory.owned_by(room.owner.uid)[key].prune)
     plan = await room.plan(config_map("c"))
@@ -160,8 +160,8 @@ async def test_a_crd_whose_conversion_webhook_is_down(
 ) -> None:
     """Its instances are listed in the version in which they are stored; where no version answers, the CRD stays."""
     await brought(room, definition(group, "a"), config_map("c"))
-    await room.somebody_creates(thing(group, "theirs", a="2"))
-    await room.somebody_patches(definition(group), with_broken_conversion(is_v1_served=is_v1_served))
+    await room.another_client_creates(thing(group, "theirs", a="2"))
+    await room.another_client_patches(definition(group), with_broken_conversion(is_v1_served=is_v1_served))
     served = [f"{group}/v2", *([f"{group}/v1"] if is_v1_served else [])]
 
     async def is_served() -> bool:
@@ -187,7 +187,7 @@ def with_broken_conversion(*, is_v1_served: bool) -> dict[str, Any]:
 async def test_many_instances_are_counted_with_one_request(room: Room, group: str) -> None:
     await brought(room, definition(group, "a"))
     for number in range(7):
-        await room.somebody_creates(thing(group, f"t{number}"))
+        await room.another_client_creates(thing(group, f"t{number}"))
     found = await instances_of(room.client, await things(room, group))
     assert (found.kind, found.count, found.is_exact, names(found.first)) == (
         "Thing",

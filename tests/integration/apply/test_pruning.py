@@ -1,4 +1,4 @@
-"""What left the content is deleted by uid, or let go; nothing else is ever touched."""
+"""Objects that left the content are deleted by uid, or let go; nothing else is ever touched."""
 
 import pytest
 
@@ -32,8 +32,8 @@ async def carry_out(room: Room, plan: Plan) -> ChangeSet:
     return change_set
 
 
-async def test_what_left_the_content_is_deleted_and_nothing_else(room: Room) -> None:
-    await room.somebody_creates(config_map("foreign"))
+async def test_object_that_left_the_content_is_deleted_and_nothing_else(room: Room) -> None:
+    await room.another_client_creates(config_map("foreign"))
     await room.installed(config_map("a"), config_map("b"))
     change_set = await carry_out(room, await room.plan(config_map("a")))
     assert names(change_set.pruned) == ["b"]
@@ -48,7 +48,7 @@ async def test_our_labels_on_a_strangers_object_get_nothing_pruned(room: Room) -
     stranger = config_map("stranger", x="1")
     stranger["metadata"]["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: room.owner.name}
     await room.installed(config_map("a"))
-    await room.somebody_creates(stranger)
+    await room.another_client_creates(stranger)
     await room.seen(stranger)
     plan = await room.plan()
     assert names(live.key for live in plan.prune) == ["a"]
@@ -62,7 +62,7 @@ async def test_our_labels_and_our_uid_on_a_strangers_object_get_it_release_at_mo
         "annotations": {OWNER_UID_ANNOTATION: room.owner.uid},
     }
     await room.installed(config_map("a"))
-    await room.somebody_creates(stranger)
+    await room.another_client_creates(stranger)
     await until(lambda: len(room.inventory.owned_by(room.owner.uid)) == 2)
     plan = await room.plan(config_map("a"))
     assert not plan.prune
@@ -70,25 +70,25 @@ async def test_our_labels_and_our_uid_on_a_strangers_object_get_it_release_at_mo
     assert (await room.read(stranger))["data"] == {"x": "1"}
 
 
-async def test_what_has_another_owner_since_it_was_seen_is_not_deleted(room: Room) -> None:
+async def test_object_with_another_owner_since_it_was_seen_is_not_deleted(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
-    await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": None}})
+    await room.another_client_patches(config_map("a"), {"metadata": {"ownerReferences": None}})
     change_set = await carry_out(room, plan)
     assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.exists(config_map("a"))
 
 
-async def test_what_was_told_to_stay_since_it_was_seen_is_not_deleted(room: Room) -> None:
+async def test_object_annotated_to_stay_since_it_was_seen_is_not_deleted(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
-    await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {PRUNE_ANNOTATION: "false"}}})
+    await room.another_client_patches(config_map("a"), {"metadata": {"annotations": {PRUNE_ANNOTATION: "false"}}})
     change_set = await carry_out(room, plan)
     assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     assert await room.exists(config_map("a"))
 
 
-async def test_what_was_replaced_since_it_was_seen_is_not_deleted(room: Room) -> None:
+async def test_object_replaced_since_it_was_seen_is_not_deleted(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
@@ -97,24 +97,24 @@ async def test_what_was_replaced_since_it_was_seen_is_not_deleted(room: Room) ->
     assert await room.read(config_map("a")) == before
 
 
-async def test_what_was_only_touched_since_it_was_seen_goes(room: Room) -> None:
+async def test_object_only_touched_since_it_was_seen_is_deleted(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
-    await room.somebody_patches(config_map("a"), {"metadata": {"annotations": {"touched": "1"}}})
+    await room.another_client_patches(config_map("a"), {"metadata": {"annotations": {"touched": "1"}}})
     change_set = await carry_out(room, plan)
     assert (names(change_set.pruned), change_set.failures) == (["a"], [])
     assert not await room.exists(config_map("a"))
 
 
-async def test_what_is_gone_already_counts_as_pruned(room: Room) -> None:
+async def test_deleted_object_counts_as_pruned(room: Room) -> None:
     await room.installed(config_map("a"))
     plan = await room.plan()
-    await room.somebody_deletes(config_map("a"))
+    await room.another_client_deletes(config_map("a"))
     change_set = await carry_out(room, plan)
     assert (names(change_set.pruned), change_set.failures) == (["a"], [])
 
 
-async def test_what_must_stay_loses_our_marks_and_with_them_its_collector(room: Room) -> None:
+async def test_object_that_must_stay_loses_our_marks_and_owner_reference(room: Room) -> None:
     stays = kept("a", x="1")
     stays["metadata"]["labels"] = {"theirs": "1"}
     await room.installed(stays, config_map("b"))
@@ -135,7 +135,7 @@ async def test_letting_go_leaves_the_references_of_others(room: Room) -> None:
     ours = (await room.read(config_map("a")))["metadata"]["ownerReferences"]
     theirs = {"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": other["metadata"]["uid"]}
     (live,) = (await room.plan(config_map("other"))).prune
-    await room.somebody_patches(config_map("a"), {"metadata": {"ownerReferences": [*ours, theirs]}})
+    await room.another_client_patches(config_map("a"), {"metadata": {"ownerReferences": [*ours, theirs]}})
     await release(room.target, live, ChangeSet())
     assert (await room.read(config_map("a")))["metadata"]["ownerReferences"] == [theirs]
 

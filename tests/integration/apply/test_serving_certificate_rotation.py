@@ -16,7 +16,7 @@ SETTLED = {"tls.crt", "tls.key", "ca.crt"}
 
 @dataclass(kw_only=True)
 class Pods:
-    """Of the bundle: one that reloads at once, and one that serves what it started with until it expires."""
+    """Pods of the bundle: one that reloads at once, and one that serves what it started with until it expires."""
 
     signer: Signing
     callers: list[Manifest]
@@ -67,7 +67,7 @@ async def test_no_step_of_a_rotation_refuses_a_handshake(signer: Signing, room: 
     assert len(x509.split(trust)) == 2
     assert await signer.calls_of_a_look() == []
 
-    # The former certificate expires before its CA does, and then nobody trusts it any more.
+    # The former certificate expires before its CA does, and then no caller trusts it any more.
     signer.later(days=365 - 243.3 + 1.1)
     assert (await signer.look()).is_complete
     trust = (await signer.data(SECRET))["ca.crt"]
@@ -105,7 +105,7 @@ async def test_a_caller_that_lost_the_next_ca_starts_the_wait_again(signer: Sign
     signer.later(seconds=59)
     live = await room.read(manifest)
     del live["webhooks"][0]["clientConfig"]["caBundle"]
-    await room.somebody_patches(manifest, {"webhooks": live["webhooks"]})
+    await room.another_client_patches(manifest, {"webhooks": live["webhooks"]})
     await room.seen(manifest)
     result = await signer.look()
     assert result.injected

@@ -102,7 +102,7 @@ async def test_an_api_service_gets_its_ca(signer: Signing, room: Room) -> None:
 async def test_a_foreign_secret_is_neither_read_nor_changed(signer: Signing, room: Room) -> None:
     manifest = configuration(room, VALIDATING, SECRET, "a")
     foreign = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": SECRET}, "stringData": {"ca.crt": "theirs"}}
-    before = await room.somebody_creates(foreign)
+    before = await room.another_client_creates(foreign)
     await room.installed(service("hooks", SECRET), manifest)
     desired, _ = await room.desire(service("hooks", SECRET), manifest)
     signer.wanted = signer.wanted_of(desired)
@@ -111,7 +111,7 @@ async def test_a_foreign_secret_is_neither_read_nor_changed(signer: Signing, roo
     assert "delete the Secret" in str(result.failures[0][1])
     assert await signer.secret(SECRET) == before
     assert await signer.trusted_by(manifest) == [b""]
-    await room.somebody_deletes(foreign)
+    await room.another_client_deletes(foreign)
     assert (await signer.look()).is_complete
     assert await signer.trusted_by(manifest) == [(await signer.data(SECRET))["ca.crt"]]
 
@@ -122,20 +122,20 @@ async def test_a_changed_ca_bundle_is_noticed_by_the_watch_and_put_back(signer: 
     room.changes.clear()
     live = await room.read(manifest)
     live["webhooks"][1]["clientConfig"]["caBundle"] = base64.b64encode(b"theirs").decode()
-    await room.somebody_patches(manifest, {"webhooks": live["webhooks"]})
+    await room.another_client_patches(manifest, {"webhooks": live["webhooks"]})
     await until(lambda: room.changes)
     assert (await signer.look()).injected
     assert set(await signer.trusted_by(manifest)) == {(await signer.data(SECRET))["ca.crt"]}
 
 
-async def test_who_changes_a_ca_bundle_again_and_again_is_answered_once_a_minute(signer: Signing, room: Room) -> None:
+async def test_ca_bundle_that_keeps_changing_is_restored_once_a_minute(signer: Signing, room: Room) -> None:
     manifest = configuration(room, VALIDATING, SECRET, "a")
     await signer.install(service("hooks", SECRET), manifest)
     for _ in range(6):
         room.changes.clear()
         live = await room.read(manifest)
         live["webhooks"][0]["clientConfig"]["caBundle"] = base64.b64encode(b"theirs").decode()
-        await room.somebody_patches(manifest, {"webhooks": live["webhooks"]})
+        await room.another_client_patches(manifest, {"webhooks": live["webhooks"]})
         await until(lambda: room.changes)
         result = await signer.look()
     assert [key.name for key in result.resting] == [manifest["metadata"]["name"]]
@@ -239,13 +239,13 @@ async def test_a_namespace_that_the_same_plan_makes_is_waited_for(signer: Signin
 
 async def test_an_identity_without_the_right_is_named_and_nothing_is_made(signer: Signing, room: Room) -> None:
     desired, _ = await room.desire(service("hooks", SECRET))
-    nobody = replace(signer.target, client=room.client.acting_as(f"system:serviceaccount:{room.namespace}:nobody"))
-    result = await signer.certificates.issue_missing(nobody, signer.wanted_of(desired), {}, signer.memory)
+    powerless = replace(signer.target, client=room.client.acting_as(f"system:serviceaccount:{room.namespace}:nobody"))
+    result = await signer.certificates.issue_missing(powerless, signer.wanted_of(desired), {}, signer.memory)
     assert [failure_kind(*one) for one in result.failures] == [FailureKind.ACCESS]
     assert await signer.secret(SECRET) is None
 
 
-async def test_what_the_content_asks_for_wrongly_gets_nothing(signer: Signing, room: Room) -> None:
+async def test_webhook_that_names_an_unknown_secret_gets_no_ca_bundle(signer: Signing, room: Room) -> None:
     stranger = configuration(room, VALIDATING, "somebody-elses", "a")
     await room.installed(service("hooks", SECRET), stranger)
     desired, _ = await room.desire(service("hooks", SECRET), stranger)

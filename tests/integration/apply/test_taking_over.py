@@ -49,13 +49,13 @@ async def test_from_kubectl(room: Room, kubectl: Kubectl, *, server_side: bool) 
     assert (await room.read(config_map("a")))["data"] == {"x": "2", "theirs": "1"}
 
 
-async def test_who_set_nothing_but_what_the_content_has_is_no_manager_any_more(room: Room) -> None:
-    await room.somebody_creates(config_map("a", x="1"), manager="kubectl-create")
+async def test_manager_of_nothing_but_fields_of_the_content_is_removed(room: Room) -> None:
+    await room.another_client_creates(config_map("a", x="1"), manager="kubectl-create")
     await room.installed(config_map("a", x="1"), adopt=Adopt.IF_UNOWNED)
     assert managers(await room.read(config_map("a"))) == {room.owner.manager}
 
 
-async def test_a_key_that_somebody_patched_into_a_secret_survives(room: Room, kubectl: Kubectl) -> None:
+async def test_key_that_a_user_patched_into_a_secret_survives(room: Room, kubectl: Kubectl) -> None:
     mine: Manifest = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -68,7 +68,7 @@ async def test_a_key_that_somebody_patched_into_a_secret_survives(room: Room, ku
     assert (await room.read(mine))["data"] == mine["data"] | {"token": b64encode(b"theirs").decode()}
 
 
-async def test_a_variable_and_a_label_that_somebody_set_survive(room: Room, kubectl: Kubectl) -> None:
+async def test_variable_and_label_that_a_user_set_survive(room: Room, kubectl: Kubectl) -> None:
     mine = cron_job(A="1", B="1")
     await kubectl.apply(mine)
     await kubectl.run("set", "env", "cronjob/web", "THEIRS=1")
@@ -81,18 +81,18 @@ async def test_a_variable_and_a_label_that_somebody_set_survive(room: Room, kube
     assert (variables(live), live["metadata"]["labels"]["team"]) == (["A", "THEIRS"], "theirs")
 
 
-async def test_of_what_nobody_is_known_to_manage_the_fields_become_ours_too(room: Room) -> None:
+async def test_fields_of_an_object_without_managers_become_ours_too(room: Room) -> None:
     """The server counts such an object as made by `before-first-apply`."""
-    await room.somebody_creates(config_map("a", x="1", later="1", theirs="1"))
-    await room.somebody_patches(config_map("a"), {"metadata": {"managedFields": [{}]}})
+    await room.another_client_creates(config_map("a", x="1", later="1", theirs="1"))
+    await room.another_client_patches(config_map("a"), {"metadata": {"managedFields": [{}]}})
     await room.installed(config_map("a", x="1", later="1"), adopt=Adopt.IF_UNOWNED)
     await room.installed(config_map("a", x="1"))
     assert (await room.read(config_map("a")))["data"] == {"x": "1", "theirs": "1"}
 
 
 async def test_fields_of_another_controller_stay_its_own(room: Room) -> None:
-    await room.somebody_creates(config_map("a", x="1"), manager=HELM)
-    await room.somebody_patches(config_map("a"), {"data": {"injected": "1"}}, manager="injector")
+    await room.another_client_creates(config_map("a", x="1"), manager=HELM)
+    await room.another_client_patches(config_map("a"), {"data": {"injected": "1"}}, manager="injector")
     await room.installed(config_map("a", x="1"), adopt=Adopt.IF_UNOWNED)
     live = await room.read(config_map("a"))
     assert live["data"] == {"x": "1", "injected": "1"}
@@ -101,12 +101,12 @@ async def test_fields_of_another_controller_stay_its_own(room: Room) -> None:
 
 @pytest.mark.parametrize("controlled", [False, True], ids=["bootstrapped", "installed"])
 async def test_of_the_original_operator_everything_is_taken(room: Room, *, controlled: bool) -> None:
-    """Its Helm wrote as `manager`, and left marks that are nobody's any more."""
+    """Its Helm wrote as `manager`, and left marks that mean nothing any more."""
     theirs = upstreams(room, room.owner.name)
     if controlled:
         theirs["metadata"]["ownerReferences"] = [room.owner.reference]
-    await room.somebody_creates(theirs, manager="manager")
-    await room.somebody_patches(theirs, {"data": {"patched": "1"}}, manager="kubectl-patch")
+    await room.another_client_creates(theirs, manager="manager")
+    await room.another_client_patches(theirs, {"data": {"patched": "1"}}, manager="kubectl-patch")
     change_set = await room.installed(config_map("a", x="1", later="1"))
     assert names(change_set.taken) == ["a"]
     live = await room.read(theirs)
@@ -118,9 +118,9 @@ async def test_of_the_original_operator_everything_is_taken(room: Room, *, contr
 
 
 @pytest.mark.parametrize("manager", ["manager", "Go-http-client", "core"])
-async def test_without_upstreams_marks_such_a_manager_is_somebody_like_others(room: Room, manager: str) -> None:
+async def test_manager_of_that_name_without_upstreams_marks_is_like_any_other(room: Room, manager: str) -> None:
     """Every other operator is called `manager`."""
-    await room.somebody_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager=manager)
+    await room.another_client_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager=manager)
     await room.installed(config_map("a", x="1"))
     assert (await room.read(config_map("a")))["data"] == {"x": "1", "theirs": "1"}
 
@@ -146,8 +146,8 @@ CONDITION = (
 
 
 async def test_labels_without_a_controller_are_enough(room: Room) -> None:
-    """Bootstrapped, orphaned or restored: our labels, and nobody's object otherwise."""
-    await room.somebody_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager="kubectl-create")
+    """Bootstrapped, orphaned or restored: our labels, and no other owner."""
+    await room.another_client_creates(labelled("a", room.owner.name, x="1", theirs="1"), manager="kubectl-create")
     change_set = await room.installed(config_map("a", x="1"))
     assert names(change_set.taken) == ["a"]
     live = await room.read(config_map("a"))
@@ -155,10 +155,10 @@ async def test_labels_without_a_controller_are_enough(room: Room) -> None:
     assert live["metadata"]["ownerReferences"][0]["uid"] == room.owner.uid
 
 
-async def test_what_we_orphaned_loses_what_the_content_has_no_more(room: Room) -> None:
-    """Our own entry of before is still ours, whoever wrote beside it."""
+async def test_orphaned_object_loses_fields_that_left_the_content(room: Room) -> None:
+    """Our own entry of before is still ours, whichever client wrote beside it."""
     await room.installed(config_map("a", x="1", dropped="1"))
-    await room.somebody_patches(config_map("a"), {"data": {"x": "2"}, "metadata": {"ownerReferences": None}})
+    await room.another_client_patches(config_map("a"), {"data": {"x": "2"}, "metadata": {"ownerReferences": None}})
     await room.seen(config_map("a"))
     change_set = await room.installed(config_map("a", x="1"))
     assert names(change_set.taken) == ["a"]
@@ -166,11 +166,11 @@ async def test_what_we_orphaned_loses_what_the_content_has_no_more(room: Room) -
 
 
 @pytest.mark.parametrize("former", [HELM, "somebody"])
-async def test_what_changed_since_it_was_judged_is_not_taken(room: Room, former: str) -> None:
+async def test_object_changed_since_it_was_judged_is_not_taken(room: Room, former: str) -> None:
     """With former managers the rewrite meets the other version, without them the apply does."""
-    await room.somebody_creates(config_map("a", x="1"), manager=former)
+    await room.another_client_creates(config_map("a", x="1"), manager=former)
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
-    await room.somebody_patches(config_map("a"), {"data": {"y": "1"}})
+    await room.another_client_patches(config_map("a"), {"data": {"y": "1"}})
     before = await room.read(config_map("a"))
     change_set = await room.engine.apply(room.target, plan)
     assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
@@ -178,8 +178,8 @@ async def test_what_changed_since_it_was_judged_is_not_taken(room: Room, former:
 
 
 @pytest.mark.parametrize("former", [HELM, "somebody"])
-async def test_what_was_replaced_since_it_was_judged_is_not_taken(room: Room, former: str) -> None:
-    await room.somebody_creates(config_map("a", x="1"), manager=former)
+async def test_object_replaced_since_it_was_judged_is_not_taken(room: Room, former: str) -> None:
+    await room.another_client_creates(config_map("a", x="1"), manager=former)
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
     change_set = await room.engine.apply(room.target, plan)

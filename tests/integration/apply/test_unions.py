@@ -107,7 +107,7 @@ async def test_a_dry_run_of_a_switch_knows_what_the_apply_will_drop(room: Room) 
     await upgraded(room, new)
 
 
-async def test_what_else_is_wrong_with_an_upgrade_is_told_and_nothing_is_changed(room: Room) -> None:
+async def test_other_error_of_an_upgrade_is_told_and_nothing_is_changed(room: Room) -> None:
     await room.installed(workload("d"))
     before = await room.read(workload("d"))
     new = workload("d", ports=[{"containerPort": 0, "name": "http"}])
@@ -126,7 +126,9 @@ async def test_what_else_is_wrong_with_an_upgrade_is_told_and_nothing_is_changed
 
 async def test_a_union_is_switched_by_adoption(room: Room) -> None:
     theirs = workload("d")
-    await room.somebody_creates({**theirs, "spec": {**theirs["spec"], "strategy": {"rollingUpdate": {"maxSurge": 2}}}})
+    await room.another_client_creates(
+        {**theirs, "spec": {**theirs["spec"], "strategy": {"rollingUpdate": {"maxSurge": 2}}}}
+    )
     new = workload("d")
     new["spec"]["strategy"] = {"type": "Recreate"}
 
@@ -216,7 +218,7 @@ async def test_another_object_on_the_name_is_left_alone(room: Room) -> None:
 
 @pytest.mark.parametrize("switches", [False, True], ids=["alone", "with a switch"])
 @pytest.mark.parametrize("dropped", DROPPED)
-async def test_what_an_upgrade_drops_goes_with_what_another_client_set_in_it(
+async def test_member_that_an_upgrade_drops_goes_with_fields_of_another_client(
     room: Room, dropped: str, *, switches: bool
 ) -> None:
     old, new = deployment(), deployment()

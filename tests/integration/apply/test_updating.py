@@ -1,4 +1,4 @@
-"""What is ours is changed by uid, and every answer is looked at."""
+"""Updates of our objects, which are changed by uid; every answer is looked at."""
 
 from typing import Any
 
@@ -31,16 +31,16 @@ async def test_a_field_that_left_the_content_leaves_the_object(room: Room) -> No
     assert (await room.read(config_map("a")))["data"] == {"x": "1"}
 
 
-async def test_what_others_added_stays(room: Room) -> None:
+async def test_field_that_another_client_added_stays(room: Room) -> None:
     await room.installed(config_map("a", x="1"))
-    await room.somebody_patches(config_map("a"), {"data": {"theirs": "2"}})
+    await room.another_client_patches(config_map("a"), {"data": {"theirs": "2"}})
     await room.installed(config_map("a", x="2"))
     assert (await room.read(config_map("a")))["data"] == {"x": "2", "theirs": "2"}
 
 
 async def test_a_server_refuses_an_apply_for_an_object_that_was_replaced_or_is_gone(room: Room) -> None:
-    """What the engine relies on; here as the server says it."""
-    await room.somebody_creates(config_map("a", x="theirs"))
+    """The engine relies on this; here as the server says it."""
+    await room.another_client_creates(config_map("a", x="theirs"))
     for name in ("a", "free"):
         body = config_map(name, x="ours")
         body["metadata"]["uid"] = "9b1b1b1b-0000-4000-8000-000000000000"
@@ -66,7 +66,7 @@ async def test_an_object_that_was_replaced_meanwhile_is_not_overwritten(room: Ro
 async def test_an_object_that_was_deleted_meanwhile_is_judged_again_and_then_created(room: Room) -> None:
     await room.installed(config_map("a", x="1"))
     plan = await room.plan(config_map("a", x="2"))
-    await room.somebody_deletes(config_map("a"))
+    await room.another_client_deletes(config_map("a"))
     change_set = await room.engine.apply(room.target, plan)
     assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
@@ -78,12 +78,12 @@ async def test_an_object_that_is_being_deleted_is_waited_for(room: Room) -> None
     held["metadata"]["finalizers"] = ["rooms.test/hold"]
     await room.installed(held)
     plan = await room.plan({**held, "data": {"x": "2"}})  # it was not seen going yet
-    await room.somebody_deletes(held)
+    await room.another_client_deletes(held)
     change_set = await room.engine.apply(room.target, plan)
     waiting = f"ConfigMap {room.namespace}/a is being deleted (finalizer rooms.test/hold)"
     assert (change_set.waiting, change_set.failures) == ([waiting], [])
     assert only(await room.plan(held)).action is Action.WAIT
-    await room.somebody_patches(held, {"metadata": {"finalizers": None}})
+    await room.another_client_patches(held, {"metadata": {"finalizers": None}})
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert names((await room.installed(config_map("a", x="2"))).created) == ["a"]
 
@@ -171,24 +171,24 @@ async def test_a_union_is_switched_and_the_object_never_replaced_for_it(room: Ro
     assert (live["metadata"]["uid"], live["spec"]["strategy"]) == (uid, {"type": "Recreate"})
 
 
-async def test_what_is_being_adopted_is_never_replaced(room: Room) -> None:
-    await room.somebody_creates(fixed("theirs"))
+async def test_object_that_is_being_adopted_is_never_replaced(room: Room) -> None:
+    await room.another_client_creates(fixed("theirs"))
     (failure,) = (await room.bring(forced(fixed("ours")), adopt=Adopt.IF_UNOWNED)).failures
     assert failure.kind is FailureKind.REFUSED
     assert failure.message.endswith(f"it existed before this BundleDeployment {NOT_DELETED}")
     assert (await room.read(fixed("theirs")))["data"] == {"x": "theirs"}
 
 
-async def test_what_was_adopted_is_replaced_by_a_later_upgrade(room: Room) -> None:
+async def test_adopted_object_is_replaced_by_a_later_upgrade(room: Room) -> None:
     """It is ours like everything else that goes with its deployment: nothing tells it from what we created."""
-    await room.somebody_creates(fixed("1"))
+    await room.another_client_creates(fixed("1"))
     await room.installed(forced(fixed("1")), adopt=Adopt.IF_UNOWNED)
     change_set = await room.bring(forced(fixed("2")))
     assert change_set.waiting == [f"ConfigMap {room.namespace}/fixed is being replaced"]
 
 
 async def test_an_adopted_claim_is_never_replaced(room: Room) -> None:
-    await room.somebody_creates(claim("ReadWriteOnce"))
+    await room.another_client_creates(claim("ReadWriteOnce"))
     await room.installed(forced(claim("ReadWriteOnce")), adopt=Adopt.IF_UNOWNED)
     (failure,) = (await room.bring(forced(claim("ReadOnlyMany")))).failures
     assert failure.message.endswith(
@@ -218,7 +218,7 @@ async def test_rules_of_a_policy_that_come_or_go_are_enforced_like_those_of_a_ne
     """The default of `policyTypes` depends on the rules, and the server fills it in when it creates a policy alone."""
     await room.installed(policy("p", **before))
     await room.installed(policy("p", **after))
-    created = await room.somebody_creates(policy("new", **after))
+    created = await room.another_client_creates(policy("new", **after))
     assert (await room.read(policy("p")))["spec"] == created["spec"]
 
 
@@ -237,12 +237,12 @@ async def test_unknown_fields_of_a_kind_of_the_server_are_left_out_with_a_warnin
     assert only(await room.plan(future)).action is Action.LEAVE
 
 
-async def test_what_was_changed_to_fit_the_server_is_told_with_the_content_and_not_again(room: Room) -> None:
+async def test_value_changed_to_fit_the_server_is_told_with_the_content_and_not_again(room: Room) -> None:
     twice = deployment(env=[{"name": "A", "value": "1"}, {"name": "A", "value": "2"}])
     change_set = await room.installed(twice)
     (warning,) = change_set.warnings
     assert f"Deployment.apps/{room.namespace}/d" in warning
-    await room.somebody_patches(twice, {"spec": {"replicas": 7}})
+    await room.another_client_patches(twice, {"spec": {"replicas": 7}})
     await room.seen(twice)
     assert only(await room.plan(twice)).action is Action.CORRECT
     assert not (await room.installed(twice)).warnings

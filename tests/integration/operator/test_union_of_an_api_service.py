@@ -29,7 +29,7 @@ async def room(admin: Client, namespace_there: str) -> AsyncIterator[Room]:
 async def group(room: Room) -> AsyncIterator[str]:
     name = f"g{uuid.uuid4().hex[:8]}.rooms.test"
     yield name
-    await room.somebody_deletes(api_service(name))
+    await room.another_client_deletes(api_service(name))
 
 
 def api_service(group: str, **spec: object) -> Manifest:
