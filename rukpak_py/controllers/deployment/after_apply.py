@@ -29,7 +29,6 @@ from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, look_again
 from rukpak_py.controllers.deployment.history import installed_change
-from rukpak_py.controllers.deployment.history_size import History, reduced_text
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
@@ -37,6 +36,7 @@ from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.changes import History, reduced_text
 from rukpak_py.controllers.result.conclusion import read_clock
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.reported_facts import HEALTH_ID

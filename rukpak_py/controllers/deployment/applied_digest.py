@@ -23,7 +23,7 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.core.objects import ObjectKey, canonical_json
 
 SCHEME = "v2:sha256:"

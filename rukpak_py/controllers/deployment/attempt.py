@@ -17,10 +17,10 @@ from rukpak_py.api.installed import Installed, installed_of
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
-from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
 from rukpak_py.controllers.deployment.kinds import recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes, is_nondeterministic
 from rukpak_py.formats.format import ChartRenderer

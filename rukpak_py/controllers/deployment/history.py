@@ -30,10 +30,10 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt, is_rendering_of
-from rukpak_py.controllers.deployment.history_size import is_reduced, within_limit
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.planning import completed_now
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.result.changes import is_reduced, within_limit
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, Rendering

@@ -25,10 +25,9 @@ from rukpak_py.certificates.wanted import RenderedObject, wanted_certificates
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.chart_releases import ChartReleases
-from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
-from rukpak_py.controllers.deployment.state_parts import Loss
+from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey, Loss
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError

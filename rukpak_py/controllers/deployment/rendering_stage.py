@@ -8,10 +8,9 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import recall, recall_from_content, recall_untouched
 from rukpak_py.controllers.deployment.attempt import Attempt, is_of_former_release
-from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import error_fact, look_again
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer, sees_cluster
-from rukpak_py.controllers.deployment.state_parts import LOST_SECONDS
+from rukpak_py.controllers.deployment.state_parts import LOST_SECONDS, ContentKey
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST

@@ -18,11 +18,12 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
 from rukpak_py.apply.target import LastApplied
 from rukpak_py.certificates.deployments import CertificateMemory
-from rukpak_py.controllers.deployment.content_key import ContentFacts, ContentKey
 from rukpak_py.controllers.deployment.hooks.facts import HookState
 from rukpak_py.controllers.deployment.pod_causes import PodCauses
 from rukpak_py.controllers.deployment.secret_mask import SecretMask
 from rukpak_py.controllers.deployment.state_parts import (
+    ContentFacts,
+    ContentKey,
     CreatedByThisInstall,
     FailedAttempt,
     FormerObjects,

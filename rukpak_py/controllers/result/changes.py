@@ -1,14 +1,21 @@
-"""Changes that stages make to a status beside its conditions, in the API's own types."""
+"""Changes that stages make to a status beside its conditions, in the API's own types.
+
+The history has 512 KiB at most, because the whole object has to fit into etcd. Templates and options are what is large.
+The oldest installation loses both first, then the next one. The installed one loses its template last, and keeps its
+options, whose values have a limit of their own: without them drift could not be corrected once the spec asks for
+something else.
+"""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import msgspec
 from msgspec import UNSET
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import BundleStatus
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, InstallOutcome
 from rukpak_py.api.conditions import (
     BUNDLE_DEPLOYMENT_CONDITIONS,
     Conditions,
@@ -19,14 +26,15 @@ from rukpak_py.api.conditions import (
     summarise,
 )
 from rukpak_py.api.hook_status import HookRecord
-from rukpak_py.api.install_options import mean_the_same
+from rukpak_py.api.install_options import mean_the_same, with_config_digest
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
-from rukpak_py.controllers.deployment.history_size import minimal_history
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
 from rukpak_py.controllers.result.reported_facts import Hide
+from rukpak_py.core.limits import KIB
 
+HISTORY_BYTES = 512 * KIB
 _NOTES_OF_A_SHORT_STATUS = 4
 _AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook", "last_handled_refresh_at")
 _PHASES: Mapping[str, BundlePhase] = {
@@ -162,3 +170,44 @@ def recorded(
         observed_generation=generation,
         last_handled_reconcile_at=before.last_handled_reconcile_at if step.is_request_open else key.asked,
     )
+
+
+History = tuple[Installation, ...]
+
+
+def within_limit(history: History, limit: int = HISTORY_BYTES) -> History:
+    """`history`: the active one first."""
+    for at in reversed(range(len(history))):
+        if len(msgspec.json.encode(history)) <= limit:
+            break
+        history = (*history[:at], reduced(history[at], is_active=at == 0), *history[at + 1 :])
+    return history
+
+
+def reduced(entry: Installation, *, is_active: bool) -> Installation:
+    """Without its template, and without its options unless it is active."""
+    outcome = entry.outcome or InstallOutcome.HEALTHY  # tells it from an entry that never had a template
+    return replace(entry, template=None, options=entry.options if is_active else None, outcome=outcome)
+
+
+def minimal_history(history: History) -> History:
+    """Without any template, and without values: those of what is installed stay known by their digest."""
+    return tuple(_without_values(reduced(entry, is_active=at == 0)) for at, entry in enumerate(history))
+
+
+def is_reduced(entry: Installation) -> bool:
+    """An entry of the first release had no options, but a template."""
+    return bool(entry.outcome) and entry.template is None
+
+
+def reduced_text(history: History) -> str:
+    """Which revisions lost what; empty: none did."""
+    former = [str(entry.revision) for entry in reversed(history[1:]) if is_reduced(entry)]
+    revisions = "revision" if len(former) == 1 else "revisions"
+    parts = [f"templates and options of {revisions} {', '.join(former)}"] if former else []
+    parts += [f"the template of revision {entry.revision}" for entry in history[:1] if is_reduced(entry)]
+    return f"status.history has no room for {' and '.join(parts)}" if parts else ""
+
+
+def _without_values(entry: Installation) -> Installation:
+    return replace(entry, options=with_config_digest(entry.options)) if entry.options is not None else entry

@@ -11,7 +11,7 @@ from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest, former_applied_digest
-from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from tests.unit.controllers import values
 from tests.unit.controllers.deployment.parts import attempt

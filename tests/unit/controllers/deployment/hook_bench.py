@@ -11,7 +11,6 @@ from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver, LookAgain, SupersededHookRuns
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects
 from rukpak_py.controllers.deployment.hooks.release_hooks import ReleaseHooks
@@ -19,6 +18,7 @@ from rukpak_py.controllers.deployment.hooks.runs import HookExecution
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause

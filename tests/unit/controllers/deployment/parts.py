@@ -20,11 +20,11 @@ from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.chart_releases import Capabilities, ChartReleases
-from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.facts import key_facts
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.events import EventNote
 from rukpak_py.controllers.queue import Turn

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest, former_applied_digest, proves
-from rukpak_py.controllers.deployment.content_key import ContentKey
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from tests.unit.apply.lives import live, owned
 from tests.unit.controllers.deployment.parts import content_key, ours
 

@@ -13,9 +13,9 @@ from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.certificates.wanted import WantedCertificate, WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import LOOK_AGAIN_SECONDS, CertificateStage, certificate_progress
-from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.facts import failure_facts
 from rukpak_py.controllers.deployment.state import REMEMBERED_CONTENTS, DeploymentState
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached

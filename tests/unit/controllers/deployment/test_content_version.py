@@ -9,8 +9,8 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, InstalledCon
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.history import content_of, source_version, version_of
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.formats.format import ContentDescription
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment

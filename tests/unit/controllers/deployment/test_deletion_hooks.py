@@ -14,12 +14,12 @@ from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory, installed_rendering
-from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Words

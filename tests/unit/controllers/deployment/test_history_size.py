@@ -7,7 +7,7 @@ from rukpak_py.api.bundle_deployment import Installation, InstallOutcome
 from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.metadata import TemplateMeta
-from rukpak_py.controllers.deployment.history_size import HISTORY_BYTES, is_reduced, reduced_text, within_limit
+from rukpak_py.controllers.result.changes import HISTORY_BYTES, is_reduced, reduced_text, within_limit
 from tests.unit.controllers.values import spec
 
 KB = 1000

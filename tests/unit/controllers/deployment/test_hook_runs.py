@@ -11,7 +11,6 @@ from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.runs import (
     INSTALL,
@@ -23,6 +22,7 @@ from rukpak_py.controllers.deployment.hooks.runs import (
     run_of,
 )
 from rukpak_py.controllers.deployment.kept_renderings import key_of
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent

@@ -23,9 +23,9 @@ from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt, options_of_active
-from rukpak_py.controllers.deployment.content_key import ContentFacts
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.kept_renderings import key_of
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.result.changes import changed
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.progress import StatusChange

@@ -16,7 +16,6 @@ from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.history_size import minimal_history
 from rukpak_py.controllers.deployment.messages import STATUS_TOO_LARGE
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -24,7 +23,7 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import Schedule, Turn
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.changes import shortened
+from rukpak_py.controllers.result.changes import minimal_history, shortened
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.progress import Progress, Reached, StatusChange
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, InvalidError, TooLargeError

@@ -12,8 +12,8 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import recall_untouched
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.content_key import ContentKey
 from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.core.objects import ObjectKey
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired, live, owned
