@@ -128,9 +128,12 @@ class HookObjects:
     async def delete(
         self, deployment: BundleDeployment, resource: Resource, key: ObjectKey, uid: str, propagation: str
     ) -> None:
-        """Delete the object with this uid, which may be gone already, without waiting for its end."""
+        """Delete the object with this uid, which may be gone already, without waiting for its end.
+
+        StaleError: another object has its name, or a webhook answers so.
+        """
         client = self._target_of(deployment).client
-        with suppress(NotFoundError, StaleError):
+        with suppress(NotFoundError):
             await client.delete(resource, key.namespace, key.name, uid=uid, propagation=propagation)
 
     async def delete_recorded(
@@ -144,7 +147,8 @@ class HookObjects:
             try:
                 resource = await self.resource_of(one.gvk)
                 if resource is not None:
-                    await self.delete(deployment, resource, one.key, one.uid, "Background")
+                    with suppress(StaleError):
+                        await self.delete(deployment, resource, one.key, one.uid, "Background")
                     state.deleted.add(one.uid)
             except RukPakError as error:
                 failures.append((one.key, error))

@@ -255,8 +255,7 @@ class HookStage:
         try:
             created = await self._objects.create(due.deployment, due.attempt.state.hooks, wanted)
         except AlreadyExistsError:
-            text = f"{wanted.key} appeared while it was being created; it is looked at again"
-            return due.not_run(UnavailableError(text))
+            return due.not_run(_appeared(wanted))
         except RukPakError as error:
             return due.not_run(error)
         if not has_verdict(wanted.resource.group_kind):
@@ -269,6 +268,8 @@ class HookStage:
         propagation = "Foreground" if is_at_work else "Background"
         try:
             await self._objects.delete(due.deployment, wanted.resource, wanted.key, live.metadata.uid, propagation)
+        except StaleError:  # of a webhook it may be the answer to every try
+            return due.not_run(_appeared(wanted))
         except RukPakError as error:
             return due.not_run(error)
         return due.runs(look=0.0)
@@ -333,6 +334,10 @@ class HookStage:
             return latest.metadata.is_deleted
         is_same = latest.metadata.generation == deployment.metadata.generation
         return is_same and not latest.metadata.is_deleted and not latest.spec.suspend
+
+
+def _appeared(wanted: HookObject) -> UnavailableError:
+    return UnavailableError(f"{wanted.key} appeared while it was being created; it is looked at again")
 
 
 def _running(due: DueHook, wanted: HookObject, live: LiveHook) -> RunningHook:

@@ -10,6 +10,7 @@ ends. What is left of it is deleted by name when the deployment goes.
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 from msgspec.structs import replace
 
@@ -174,4 +175,5 @@ class SupersededHooks:
         is_collected = any(reference.uid == deployment.metadata.uid for reference in live.owner_references)
         stays = is_collected or is_kept({"metadata": {"annotations": live.annotations}})
         if is_object_of(one, live) and not stays:
-            await self._objects.delete(deployment, resource, one.key, live.uid, "Background")
+            with suppress(StaleError):
+                await self._objects.delete(deployment, resource, one.key, live.uid, "Background")

@@ -26,7 +26,14 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import DeletePolicy, HookEvent
-from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, ServerUnavailableError
+from rukpak_py.kube.errors import (
+    AlreadyExistsError,
+    ApiError,
+    ForbiddenError,
+    NotFoundError,
+    ServerUnavailableError,
+    StaleError,
+)
 from tests.manifests import config_map
 from tests.unit.apply.lives import live_object
 from tests.unit.controllers.deployment.hook_bench import (
@@ -340,6 +347,16 @@ async def test_former_run_whose_time_is_over_goes_after_its_pods(bench: HookBenc
     await bench.run(JOB_HOOK)
     assert bench.writes == ["delete Job j", "create Job j"]
     assert bench.client.propagations == ["Foreground"]
+
+
+async def test_former_run_whose_deletion_is_refused_as_stale_is_tried_again_after_a_pause(bench: HookBench) -> None:
+    """Also an admission webhook may answer 409, and then at each try."""
+    created_by_another_process(bench, run="another")
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    bench.client.failing["delete"] = refusal(StaleError)
+    cause, text = not_run(await bench.run(JOB_HOOK))
+    assert (cause, bench.writes) == (Cause.HOOK_NOT_RUN, ["delete Job j"])
+    assert "Job.batch/ns/j appeared while it was being created" in text
 
 
 @pytest.mark.parametrize(("finalizers", "held_by"), [(["example.com/hold"], " (finalizer example.com/hold)"), ([], "")])
