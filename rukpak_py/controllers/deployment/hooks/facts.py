@@ -4,20 +4,22 @@ What was just recorded makes everything else that this look has found out of dat
 then (`LookAgain`), and the next look begins with it.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from rukpak_py.api.hook_status import RunningHook
+from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, wakes_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_again
+from rukpak_py.controllers.deployment.hooks.hook_end import HookVerdict
 from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
-from rukpak_py.core.objects import Head
+from rukpak_py.core.objects import Head, ObjectKey
 from rukpak_py.formats.hook import HookEvent
 
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
@@ -28,15 +30,35 @@ HOOKS_SKIPPED = Fact(cause=Cause.HOOKS_SKIPPED, detail=details.HOOKS_SKIPPED)
 HOOKS_BEGIN_AGAIN = Fact(cause=Cause.HOOKS_BEGIN_AGAIN, detail=details.HOOKS_BEGIN_AGAIN)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class KnownHook:
+    """An object that this process has created, or has seen after its end. It counts once the object is gone, too."""
+
+    key: ObjectKey
+    run: str
+    uid: str
+    reconcile_at: str
+    started_at: str
+    created_at: float | None = None  # loop time; None: another process has created it
+    end: HookVerdict | None = None
+
+
 @dataclass(slots=True)
 class HookState:
     """The memory of this process of a deployment's hooks. The status has what another process needs to know."""
 
     run: str = ""  # whose first hook was begun
-    created: tuple[str, float] = ("", 0.0)  # the last object that this process has created: its uid, and the loop time
+    known: KnownHook | None = None  # the last one, until its end is recorded
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
     untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
     untold_of: str = ""  # ... of this rendering
+
+    def known_of(self, run: str, key: ObjectKey, uid: str, ended: Iterable[HookRecord]) -> KnownHook | None:
+        """What is known of the object of this hook. `uid`: as recorded. None: nothing, or it is one of the `ended`."""
+        known = self.known
+        if known is None or (known.run, known.key) != (run, key) or uid not in {"", known.uid}:
+            return None
+        return None if any(one.uid == known.uid for one in ended) else known
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

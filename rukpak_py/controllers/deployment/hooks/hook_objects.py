@@ -8,16 +8,17 @@ former release has created, are therefore found, too, by a look now and then.
 import asyncio
 from collections.abc import Callable, Iterable
 from contextlib import suppress
+from dataclasses import replace
 
 import orjson
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import HookInStatus
-from rukpak_py.api.names import HOOK_LABEL
+from rukpak_py.api.names import HOOK_LABEL, HOOK_RUN_ANNOTATION, RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.deployment.hooks.facts import HookState
-from rukpak_py.controllers.deployment.hooks.hook_end import seconds_since, time_limit, verdict
+from rukpak_py.controllers.deployment.hooks.facts import HookState, KnownHook
+from rukpak_py.controllers.deployment.hooks.hook_end import SUCCEEDED, has_verdict, seconds_since, time_limit, verdict
 from rukpak_py.controllers.deployment.hooks.hook_object import HookObject, LiveHook
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
@@ -98,18 +99,26 @@ class HookObjects:
     async def read(
         self, deployment: BundleDeployment, state: HookState, resource: Resource, key: ObjectKey
     ) -> LiveHook | None:
-        """Read the object. Its age counts by our clock alone where this process has created it."""
+        """Read the object, and remember how it ended. Its age counts by our clock alone where this process created it.
+
+        What is being deleted is not remembered: it may have to be gone before the hook is run.
+        """
         try:
             body = await self._target_of(deployment).client.get(resource, key.namespace, key.name)
         except NotFoundError:
             return None
         metadata, manifest = live_object(resource, body, full=True).metadata, orjson.loads(body)
-        uid, created_at = state.created
-        is_own = metadata.uid == uid
+        end, known = verdict(resource.group_kind, manifest), state.known
+        age, created_at = seconds_since(metadata.creation_timestamp, self.now()), None
+        if known is not None and known.uid == metadata.uid and known.created_at is not None:
+            created_at = known.created_at
+            age = _loop_time() - created_at
+        if end is not None and not metadata.is_deleted:
+            state.known = replace(_known(key, metadata), created_at=created_at, end=end)
         return LiveHook(
             metadata=metadata,
-            verdict=verdict(resource.group_kind, manifest),
-            age=_loop_time() - created_at if is_own else seconds_since(metadata.creation_timestamp, self.now()),
+            verdict=end,
+            age=age,
             limit=time_limit(resource.group_kind, manifest, self._seconds),
         )
 
@@ -122,7 +131,8 @@ class HookObjects:
         created = await self._target_of(deployment).client.create(
             wanted.resource, wanted.key.namespace, wanted.body, field_manager=wanted.owner.manager
         )
-        state.created = created.metadata.uid, _loop_time()
+        end = None if has_verdict(wanted.resource.group_kind) else SUCCEEDED
+        state.known = replace(_known(wanted.key, created.metadata), run=wanted.mark, created_at=_loop_time(), end=end)
         return created.metadata
 
     async def delete(
@@ -153,6 +163,17 @@ class HookObjects:
             except RukPakError as error:
                 failures.append((one.key, error))
         return failures
+
+
+def _known(key: ObjectKey, metadata: Metadata) -> KnownHook:
+    annotations = metadata.annotations
+    return KnownHook(
+        key=key,
+        run=annotations.get(HOOK_RUN_ANNOTATION, ""),
+        uid=metadata.uid,
+        reconcile_at=annotations.get(RECONCILE_AT_ANNOTATION, ""),
+        started_at=metadata.creation_timestamp or "",
+    )
 
 
 def _loop_time() -> float:

@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.hooks.facts import (
     LEFT_SECONDS,
     STALE_SECONDS,
     HooksOver,
+    KnownHook,
     LookAgain,
     hook_kind_missing,
     hook_not_run,
@@ -209,12 +210,17 @@ class HookStage:
         state, recorded = due.attempt.state.hooks, due.recorded
         try:
             wanted = due.object(resource)
+            known = self._known(due, wanted)
+            if known is not None and known.end is not None:
+                return await self._record_known(due, wanted, known, known.end)
             live = await self._objects.read(due.deployment, state, resource, wanted.key)
         except UnavailableError as error:  # the hook may end well meanwhile
             is_begun = recorded is not None and recorded.run == due.run.mark and bool(recorded.uid)
             return due.runs(recorded, look=UNWATCHED_SECONDS) if is_begun else due.not_run(error)
         except RukPakError as error:
             return due.not_run(error)
+        if live is None and known is not None:
+            return await self._record_known(due, wanted, known, _DELETED)
         return await self._act(due, wanted, live)
 
     async def _act(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
@@ -228,7 +234,8 @@ class HookStage:
             case HookSituation.ABSENT, _:
                 return await self._create(due, wanted)
             case HookSituation.UNRECORDED, LiveHook():
-                return await self._announce(due, _running(due, wanted, live))
+                asked = live.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
+                return await self._announce(due, _running(due, wanted, live.metadata.uid, asked))
             case HookSituation.FORMER, LiveHook():
                 return await self._replace(due, wanted, live)
             case ((HookSituation.RUNNING | HookSituation.FORMER_RUNNING), LiveHook()):
@@ -239,8 +246,11 @@ class HookStage:
             case ((HookSituation.NOT_REPLACEABLE | HookSituation.FOREIGN), LiveHook()):
                 is_foreign = found is HookSituation.FOREIGN
                 return due.not_run(ConflictError((refusal if is_foreign else not_replaceable)(live.metadata, wanted)))
-            case _:  # ended, or lost
-                return await self._record_end(due, wanted, live)
+            case HookSituation.ENDED, LiveHook(metadata=metadata, end=HookVerdict() as end):
+                hook = _running(due, wanted, metadata.uid, metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""))
+                return await self._record_end(due, hook, end, metadata.creation_timestamp or "")
+            case _:  # lost
+                return await self._record_end(due, due.recorded, _DELETED)
 
     async def _announce(self, due: DueHook, hook: RunningHook) -> Progress:
         """Record what is about to be created, and its uid when it is: the next process needs both."""
@@ -291,15 +301,17 @@ class HookStage:
         (fact,) = due.not_run(UnavailableError(text)).facts
         return Progress(facts=(replace(fact, wakes=frozenset({due.key})),))
 
-    async def _record_end(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
+    async def _record_known(self, due: DueHook, wanted: HookObject, known: KnownHook, end: HookVerdict) -> Progress:
+        hook = _running(due, wanted, known.uid, known.reconcile_at)
+        return await self._record_end(due, hook, end, known.started_at)
+
+    async def _record_end(
+        self, due: DueHook, hook: RunningHook | None, end: HookVerdict, started_at: str = ""
+    ) -> Progress:
         """Record the end; records are of one revision, of one rendering of it, and of the last run of each hook.
 
         Objects of other records are deleted by their policy before these go; a record stays while that is refused.
         """
-        hook, end, started_at = due.recorded, _DELETED, ""
-        if live is not None:
-            hook, end = _running(due, wanted, live), live.end or _DELETED
-            started_at = live.metadata.creation_timestamp or ""
         if hook is None:
             raise AssertionError("a hook that is lost was recorded")
         record = ended_hook(hook, end, started_at=started_at, now=self._objects.now())
@@ -323,7 +335,16 @@ class HookStage:
             )
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS).progress
+        state.known = None
         return LookAgain().progress
+
+    def _known(self, due: DueHook, wanted: HookObject) -> KnownHook | None:
+        """What this process knows of the object of this run, which may be gone by now."""
+        latest = self._writer.latest(due.deployment) or due.deployment
+        recorded = latest.status.running_hook
+        is_recorded = recorded is not None and (recorded.run, recorded.key) == (wanted.mark, wanted.key)
+        uid = recorded.uid if recorded is not None and is_recorded else ""
+        return due.attempt.state.hooks.known_of(wanted.mark, wanted.key, uid, latest.status.hooks)
 
     def _is_wanted(self, due: DueHook) -> bool:
         """Whether the deployment, as it is known now, still asks for it; the look was begun a while ago."""
@@ -340,14 +361,12 @@ def _appeared(wanted: HookObject) -> UnavailableError:
     return UnavailableError(f"{wanted.key} appeared while it was being created; it is looked at again")
 
 
-def _running(due: DueHook, wanted: HookObject, live: LiveHook) -> RunningHook:
+def _running(due: DueHook, wanted: HookObject, uid: str, asked: str) -> RunningHook:
     """The hook as the status has it. A hook that runs answers the request that it was created with; one that needs no
     time answers the latest, else it would be run again for ever. So does one that failed and has succeeded since.
     """
-    metadata = live.metadata
-    answers_latest = not has_verdict(wanted.resource.group_kind) or metadata.uid == wanted.failed_uid
-    asked = wanted.asked if answers_latest else metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
-    return due.running(wanted, uid=metadata.uid, asked=asked)
+    answers_latest = not has_verdict(wanted.resource.group_kind) or uid == wanted.failed_uid
+    return due.running(wanted, uid=uid, asked=wanted.asked if answers_latest else asked)
 
 
 def _failed(record: HookRecord, *, is_lost: bool = False) -> Fact:

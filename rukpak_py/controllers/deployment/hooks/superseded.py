@@ -66,7 +66,7 @@ class SupersededHooks:
                     return await self._clear(deployment, state, hook)
                 case HookSituation.SUPERSEDED_ENDED:
                     is_of_wanted = any(run.is_of(hook) for run in wanted)
-                    return await self._record(deployment, hook, live, is_of_wanted=is_of_wanted)
+                    return await self._record(deployment, state, hook, live, is_of_wanted=is_of_wanted)
                 case _:
                     pass
         except (NotFoundError, StaleError):
@@ -125,21 +125,31 @@ class SupersededHooks:
         return found if found is not None and is_object_of(hook, found.metadata) else None
 
     async def _record(
-        self, deployment: BundleDeployment, hook: RunningHook, live: LiveHook | None, *, is_of_wanted: bool
+        self,
+        deployment: BundleDeployment,
+        state: HookState,
+        hook: RunningHook,
+        live: LiveHook | None,
+        *,
+        is_of_wanted: bool,
     ) -> LookAgain:
         """Record its end before anything of it is deleted: an object that is gone tells nothing of its end.
 
         `is_of_wanted`: only its rendering is another by now, and after a failure nothing is begun again unasked.
         """
         end, uid, started_at = _DELETED, hook.uid, ""
+        known = state.known_of(hook.run, hook.key, hook.uid, self.status(deployment).hooks)
         if live is not None and live.end is not None:
             end, uid, started_at = live.end, live.metadata.uid, live.metadata.creation_timestamp or ""
+        elif known is not None:
+            end, uid, started_at = known.end or _DELETED, known.uid, known.started_at
         ended = ended_hook(replace(hook, uid=uid), end, started_at=started_at, now=self._objects.now())
         change = StatusChange(running_hook=replace(hook, uid=uid, result=ended.result))
         if is_of_wanted and uid and not end.succeeded:
             others = (one for one in deployment.status.hooks if (one.run, one.key) != (hook.run, hook.key))
             change = replace(change, hooks=(*others, ended))
         await self._writer.record_fields(deployment, change)
+        state.known = None
         if not uid or skips_hooks(deployment):
             return LookAgain()
         fact = Fact(

@@ -204,6 +204,41 @@ async def test_hook_deleted_before_its_end_is_seen_has_failed_and_is_not_repeate
     assert bench.writes == ["create Job j"]
 
 
+async def test_hook_that_needs_no_time_and_goes_at_once_is_recorded_and_not_created_again(bench: HookBench) -> None:
+    await bench.look(bench.attempt(), MAP_HOOK)
+    uid = bench.live("ConfigMap", "a")["metadata"]["uid"]
+    del bench.client.objects["ConfigMap", "a"]
+    stored = bench.live("BundleDeployment", "shop")["metadata"]
+    version, stored["resourceVersion"] = stored["resourceVersion"], "newer"
+    assert is_next_look(await bench.look(bench.attempt(), MAP_HOOK), after=STALE_SECONDS)
+    stored["resourceVersion"] = version
+    assert await bench.run(MAP_HOOK) == HooksOver()
+    assert (ended(bench).result, ended(bench).uid, bench.writes) == ("Succeeded", uid, ["create ConfigMap a"])
+
+
+async def test_job_that_goes_before_its_uid_is_recorded_has_failed_and_is_not_created_again(bench: HookBench) -> None:
+    await bench.look(bench.attempt(), JOB_HOOK)
+    bench.client.failing["status"] = refusal(StaleError)
+    assert pause(await bench.look(bench.attempt(), JOB_HOOK)) == STALE_SECONDS
+    uid = bench.live("Job", "j")["metadata"]["uid"]
+    bench.client.failing.clear()
+    del bench.client.objects["Job", "j"]
+    assert causes(await bench.run(JOB_HOOK)) == [Cause.HOOK_FAILED]
+    assert (ended(bench).message, ended(bench).uid) == ("it was deleted before it ended", uid)
+    assert bench.writes == ["create Job j"]
+
+
+async def test_job_that_goes_after_its_end_was_seen_counts_as_it_ended(bench: HookBench) -> None:
+    await bench.run(JOB_HOOK)
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    bench.client.failing["status"] = refusal(StaleError)
+    assert is_next_look(await bench.look(bench.attempt(), JOB_HOOK), after=STALE_SECONDS)
+    bench.client.failing.clear()
+    del bench.client.objects["Job", "j"]
+    assert await bench.run(JOB_HOOK) == HooksOver()
+    assert (ended(bench).result, bench.writes) == ("Succeeded", ["create Job j"])
+
+
 async def test_running_hook_that_is_being_deleted_is_waited_for_until_it_is_gone(bench: HookBench) -> None:
     created_by_another_process(bench, deletionTimestamp=NOW)
     recorded(bench, uid="of-j")

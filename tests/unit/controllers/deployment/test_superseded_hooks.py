@@ -18,7 +18,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import SUSPENDED, Pruned
 from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
 from rukpak_py.formats.hook import HookEvent
-from rukpak_py.kube.errors import ForbiddenError
+from rukpak_py.kube.errors import ForbiddenError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import OWNER
 from tests.unit.controllers.deployment.hook_bench import (
@@ -35,6 +35,7 @@ from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.result.concluding import READY, after
 from tests.unit.controllers.values import deployment, hook_record
 
+RUN = {HOOK_RUN_ANNOTATION: "older"}
 LATER = "2026-01-01T00:10:00Z"  # than the time limit
 SILENT = "has failed: its status does not say why"
 BOTH = ("hook-failed", "hook-succeeded")
@@ -86,6 +87,17 @@ async def test_hook_of_a_wanted_run_is_not_superseded() -> None:
     bench = bench_with(running(run=run.mark), JOB)
     assert await bench.proceed(bench.attempt().deployment, [run]) == HooksOver()
     assert bench.client.calls == []
+
+
+async def test_superseded_hook_that_goes_after_its_end_was_seen_counts_as_it_ended() -> None:
+    bench = bench_with(running(run="older"), JOB | {"metadata": {**JOB["metadata"], "annotations": RUN}})
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    bench.client.failing["status"] = refusal(StaleError)
+    assert await bench.proceed(bench.attempt().deployment, []) == LookAgain(after=STALE_SECONDS)
+    bench.client.failing.clear()
+    del bench.client.objects["Job", "j"]
+    found = await bench.proceed(bench.attempt().deployment, [])
+    assert texts(found) == [f"{TEXT}has succeeded"]
 
 
 async def test_superseded_hook_that_cannot_be_read_is_waited_for_with_the_reason() -> None:
