@@ -166,6 +166,7 @@ class DeploymentParts:
                 around, rendering, existence, ReleaseHooks(hooks, superseded), kinds=kinds, form=form
             ),
             ownership_form=form,
+            hooks=superseded,
             uninstall=uninstall,
             reporting=Reporting(self._writer, around.router.waiting, around.events),
             classes=CLASSES,

@@ -17,6 +17,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, look_again, with_failed_request
+from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
@@ -51,6 +52,7 @@ class DeploymentReconciler:
         attempts: AttemptFactory,
         content: ContentReconciler,
         ownership_form: OwnershipForm,
+        hooks: SupersededHooks,
         uninstall: Uninstall,
         reporting: Reporting,
         classes: Collection[str],
@@ -62,6 +64,7 @@ class DeploymentReconciler:
         self._attempts = attempts
         self._content = content
         self._ownership_form = ownership_form
+        self._hooks = hooks
         self._uninstall = uninstall
         self._reporting = reporting
         self._classes = classes
@@ -76,6 +79,8 @@ class DeploymentReconciler:
             return SETTLED
         hide_in_lines(state.mask.hide)
         schedule = await self._look(name, deployment, state, turn)
+        if deployment.spec.provisioner_class in self._classes:
+            await self._hooks.remember_end(deployment, state.hooks)
         return replace(schedule, is_slow=state.pace.is_slow)
 
     async def _look(self, name: str, deployment: BundleDeployment, state: DeploymentState, turn: Turn) -> Schedule:

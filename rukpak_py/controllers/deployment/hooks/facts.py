@@ -49,6 +49,7 @@ class HookState:
 
     run: str = ""  # whose first hook was begun
     known: KnownHook | None = None  # the last one, until its end is recorded
+    was_read: bool = False  # in this look
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
     untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
     untold_of: str = ""  # ... of this rendering

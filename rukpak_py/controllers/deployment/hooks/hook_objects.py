@@ -103,6 +103,7 @@ class HookObjects:
 
         What is being deleted is not remembered: it may have to be gone before the hook is run.
         """
+        state.was_read = True
         try:
             body = await self._target_of(deployment).client.get(resource, key.namespace, key.name)
         except NotFoundError:

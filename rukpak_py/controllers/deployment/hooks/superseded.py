@@ -9,6 +9,7 @@ A hook of a deletion in the foreground has no reference to its deployment, becau
 ends. What is left of it is deleted by name when the deployment goes.
 """
 
+import logging
 from collections.abc import Sequence
 from contextlib import suppress
 
@@ -38,6 +39,7 @@ from rukpak_py.formats.hook import DELETE_EVENTS
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.resources import CRDS
 
+LOG = logging.getLogger(__name__)
 _NO_REASON = "its status does not say why"
 _DELETED = HookVerdict(succeeded=False, why="it was deleted")
 
@@ -74,6 +76,19 @@ class SupersededHooks:
         except RukPakError as error:
             failure = error
         return HooksOver() if skips_hooks(deployment) else SupersededHookRuns(hook=hook, error=failure)
+
+    async def remember_end(self, deployment: BundleDeployment, state: HookState) -> None:
+        """Read the running hook where this look has not come to it; its object may go before a later look does."""
+        hook, was_read = self.status(deployment).running_hook, state.was_read
+        state.was_read = False
+        if hook is None or was_read or hook.result:
+            return
+        known = state.known_of(hook.run, hook.key, hook.uid, self.status(deployment).hooks)
+        if known is None or known.end is None:
+            try:
+                await self._read(deployment, state, hook)
+            except RukPakError as error:
+                LOG.debug("could not read the hook %s: %s", hook.key, error)
 
     async def delete_between(
         self, deployment: BundleDeployment, state: HookState, run: HookExecution

@@ -88,6 +88,10 @@ class HookBench:
     async def proceed(self, of: BundleDeployment, wanted: list[HookExecution]) -> Superseded:
         return await self.superseded.proceed(of, self.state.hooks, wanted)
 
+    async def remember_end(self) -> None:
+        """The end of a reconcile."""
+        await self.superseded.remember_end(self.attempt().deployment, self.state.hooks)
+
     async def look(self, one: Attempt, *hooks: Hook, event: HookEvent = HookEvent.PRE_INSTALL) -> HooksOver | Progress:
         """One reconcile."""
         return await self.stage.run(one, hooks, event)

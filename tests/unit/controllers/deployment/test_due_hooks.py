@@ -239,6 +239,26 @@ async def test_job_that_goes_after_its_end_was_seen_counts_as_it_ended(bench: Ho
     assert (ended(bench).result, bench.writes) == ("Succeeded", ["create Job j"])
 
 
+async def test_end_that_a_look_without_hooks_saw_counts_once_the_job_is_gone(bench: HookBench) -> None:
+    """While the deployment is suspended, for instance, or its Bundle is not unpacked."""
+    await bench.run(JOB_HOOK)
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    for _ in range(3):
+        await bench.remember_end()
+    assert bench.client.calls.count("get Job j") == 4, "the look that came to it, and the first that did not"
+    del bench.client.objects["Job", "j"]
+    assert await bench.run(JOB_HOOK) == HooksOver()
+    assert (ended(bench).result, bench.writes) == ("Succeeded", ["create Job j"])
+
+
+async def test_hook_that_cannot_be_read_beside_a_look_changes_nothing_of_it(bench: HookBench) -> None:
+    await bench.remember_end()
+    recorded(bench, uid="of-j")
+    bench.client.failing["get"] = refusal(ForbiddenError)
+    await bench.remember_end()
+    assert (effects(bench), bench.watched, bench.state.hooks.known) == ([], {"Job"}, None)
+
+
 async def test_running_hook_that_is_being_deleted_is_waited_for_until_it_is_gone(bench: HookBench) -> None:
     created_by_another_process(bench, deletionTimestamp=NOW)
     recorded(bench, uid="of-j")

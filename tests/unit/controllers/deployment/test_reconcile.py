@@ -34,6 +34,7 @@ from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.history import installed_change
+from rukpak_py.controllers.deployment.hooks.facts import HookState
 from rukpak_py.controllers.deployment.messages import instantiated
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
@@ -144,6 +145,16 @@ class FakeOwnershipForm:
 
 
 @dataclass
+class FakeHooks:
+    """`looked_at`: deployments whose running hook was looked at after everything else."""
+
+    looked_at: list[str] = field(default_factory=list)
+
+    async def remember_end(self, one: BundleDeployment, _state: HookState) -> None:
+        self.looked_at.append(one.metadata.name)
+
+
+@dataclass
 class FakeUninstall:
     asked: list[str] = field(default_factory=list)
     result: Progress = GONE
@@ -185,6 +196,7 @@ class Bench:
         self.states, self.waiting = DeploymentStates(), WaitingDeployments()
         self.content, self.uninstall = FakeContentStage(), FakeUninstall()
         self.gone: list[str] = []
+        self.hooks = FakeHooks()
         self.values = FakeValuesObjects()
         client, inventory = self.client.as_client(), EmptyInventory()
         existence = Existence(
@@ -194,6 +206,7 @@ class Bench:
         stages: dict[str, Any] = {
             "content": self.content,
             "ownership_form": FakeOwnershipForm(),
+            "hooks": self.hooks,
             "uninstall": self.uninstall,
         }
         ports: Any = inventory
@@ -796,6 +809,11 @@ class TestSuspended:
         await bench.reconcile()
         assert bench.client.calls == [WRITE]
 
+    async def test_hook_of_a_suspended_deployment_is_looked_at(self, bench: Bench) -> None:
+        bench.put(deployment(suspend=True))
+        await bench.reconcile()
+        assert bench.hooks.looked_at == ["shop"]
+
     async def test_it_waits_for_nothing_any_more(self, bench: Bench) -> None:
         bench.waiting.note("uid-of-shop", "shop", frozenset({namespace_wake("n")}))
         bench.put(deployment(suspend=True))
@@ -818,6 +836,7 @@ class TestAClassThatIsNotServed:
         bench.put(deployment(provisioner=HELM_CLASS))
         assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
+        assert bench.hooks.looked_at == []
 
     async def test_what_was_ours_is_told_that_nobody_keeps_it_once(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment())))
