@@ -324,7 +324,7 @@ class Clock:
 
 
 async def nothing_installed(_: Bundle) -> None:
-    """By the deployment of a Bundle, under its name."""
+    """A deployment that has installed nothing under the Bundle's name."""
 
 
 def tree(**files: bytes) -> Tree:

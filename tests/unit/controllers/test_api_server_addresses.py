@@ -65,7 +65,7 @@ async def test_a_policy_learns_of_replicas_that_come() -> None:
         policy.usable("a.example", 6443, ["192.0.2.1"])
 
 
-async def test_what_was_known_stays_when_there_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
+async def test_known_addresses_stay_when_there_is_no_answer(caplog: pytest.LogCaptureFixture) -> None:
     before = await known(endpoints("192.0.2.1"))
     assert await known(endpoints("192.0.2.1"), endpoints("192.0.2.1"), NotFoundError(REFUSAL), {}) == before
     assert caplog.records == []

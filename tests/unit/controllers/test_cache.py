@@ -54,7 +54,7 @@ def test_a_late_event_of_the_object_before_changes_nothing() -> None:
     assert cache.name_of("new") == "b"
 
 
-def test_who_had_the_name_before_an_object() -> None:
+def test_the_predecessor_of_an_object_had_its_name_before() -> None:
     cache = cached()
     assert cache.predecessor_of(version(1)) is None
     cache.put(version(5, uid="new"))
@@ -63,7 +63,7 @@ def test_who_had_the_name_before_an_object() -> None:
     assert cache.predecessor_of(version(7, uid="newer")) == version(5, uid="new")
 
 
-def test_what_was_seen_going_never_comes_back() -> None:
+def test_an_object_that_was_seen_going_never_comes_back() -> None:
     cache = cached()
     cache.put(version(1))
     assert cache.drop("b", "u") == version(1)
@@ -72,7 +72,7 @@ def test_what_was_seen_going_never_comes_back() -> None:
     assert cache.put(version(10, uid="another"))
 
 
-def test_what_went_before_it_was_seen_never_comes_either() -> None:
+def test_an_object_that_went_before_it_was_seen_never_comes() -> None:
     cache = cached()
     assert cache.drop("b", "u") is None
     assert not cache.put(version(1))

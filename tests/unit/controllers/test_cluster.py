@@ -1,4 +1,4 @@
-"""What the rest of the cluster offers: namespaces, CRDs, and which kinds came, went or may be hidden."""
+"""Namespaces and CRDs of the cluster, and the kinds that came, went or may be hidden."""
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
@@ -245,7 +245,7 @@ async def test_a_kind_that_an_incomplete_discovery_took_away_is_asked_for_until_
 
 
 async def test_a_kind_that_is_shown_without_its_crd_is_not_asked_about_for_ever(bench: Bench) -> None:
-    """An API service of somebody else serves it."""
+    """An API service of another operator serves it."""
     bench.discovery.resources.append(BASKETS)
     bench.shows_crd("v1")
     await settled(bench)
@@ -258,7 +258,7 @@ async def test_a_kind_that_is_shown_without_its_crd_is_not_asked_about_for_ever(
     await settled(bench)
 
 
-async def test_who_misses_a_kind_uses_what_was_found_a_moment_ago(bench: Bench) -> None:
+async def test_a_missing_kind_is_looked_for_in_the_discovery_of_a_moment_ago(bench: Bench) -> None:
     before = bench.discovery.refreshes
     for _ in range(10):
         await bench.cluster.refresh()

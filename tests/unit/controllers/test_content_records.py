@@ -41,7 +41,7 @@ def access(bundle: str = "u", deployment: str = "", *, image: str = REF, class_n
 
 
 class Stored:
-    """What is in the store, by digest."""
+    """Trees in the store, by digest."""
 
     def __init__(self, records: ContentRecords) -> None:
         self.trees = {DIGEST: TREE}
@@ -60,7 +60,7 @@ async def on_disk(folder: Path) -> dict[str, BundleRecord]:
     return {uid: found for uid in ("u", "v") if (found := again.of(uid)) is not None}
 
 
-async def test_what_is_kept_counts_and_is_on_disk(records: ContentRecords, tmp_path: Path) -> None:
+async def test_a_kept_record_counts_and_is_on_disk(records: ContentRecords, tmp_path: Path) -> None:
     assert records.of("u") is None
     await records.keep(RECORD)
     assert (records.of("u"), await on_disk(tmp_path)) == (RECORD, {"u": RECORD})
@@ -73,7 +73,7 @@ async def test_only_the_first_process_that_keeps_records_finds_them_new(tmp_path
     assert (first.are_new, next_one.are_new) == (True, False)
 
 
-async def test_whose_content_it_is(records: ContentRecords) -> None:
+async def test_content_belongs_to_recorded_bundles_and_deployments(records: ContentRecords) -> None:
     await records.keep(RECORD)
     assert records.is_content_of(DIGEST, bundle="u", deployment="")
     assert not records.is_content_of(OTHER_DIGEST, bundle="u", deployment="d")
@@ -115,7 +115,7 @@ async def test_a_sweep_forgets_what_is_gone_but_nothing_recent(
     assert await records.image(access()) is None
 
 
-async def test_what_is_recorded_during_a_sweep_stays(
+async def test_a_record_kept_during_a_sweep_stays(
     records: ContentRecords, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The sweep does not know of it."""
@@ -152,7 +152,7 @@ async def test_stored_content_of_an_image_goes_to_those_who_proved_access(record
     assert await images.find(access("newer", "e")) == ImageContent(tree=TREE)
 
 
-async def test_what_kind_of_artifact_is_stored_is_known_to_the_next_reader(records: ContentRecords) -> None:
+async def test_the_type_of_a_stored_artifact_is_known_to_the_next_reader(records: ContentRecords) -> None:
     images = Stored(records).images
     await records.image_unpacked(access("u", "d"), DIGEST, artifact_type=CHART)
     await images.prove(access("new", "e"))

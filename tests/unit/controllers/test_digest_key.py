@@ -42,7 +42,7 @@ class FakeSecrets(SystemObjects):
         return True
 
 
-async def test_it_is_made_once_and_found_by_the_next_process() -> None:
+async def test_a_key_is_made_once_and_found_by_the_next_process() -> None:
     secrets = FakeSecrets()
     keys = DigestKeySecret(secrets)
     first = await asyncio.gather(*(keys.get() for _ in range(3)))
@@ -50,7 +50,7 @@ async def test_it_is_made_once_and_found_by_the_next_process() -> None:
     assert (len(set(first)), secrets.writes) == (1, 1)
 
 
-async def test_whoever_is_first_makes_it() -> None:
+async def test_a_key_of_a_faster_process_is_used() -> None:
     keys = DigestKeySecret(FakeSecrets(rivals=[{"key": b"r" * 32}]))
     assert (await keys.get()).secret == b"r" * 32
 

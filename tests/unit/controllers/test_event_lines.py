@@ -1,4 +1,4 @@
-"""What is told as an Event stands in the log, too: once, by the room that it is about, with its reason as a field."""
+"""Each Event stands in the log, too: once, by the room that it is about, with its reason as a field."""
 
 import logging
 from collections.abc import Iterator
@@ -77,7 +77,7 @@ def test_a_line_has_the_name_of_its_room_and_the_reason_as_a_field(
 
 
 def test_why_content_cannot_be_unpacked_is_logged_once(lines: Lines) -> None:
-    """Of the Bundle; its deployment has an Event with the same words."""
+    """The line is that of the Bundle; its deployment has an Event with the same words."""
     recorder = Recorded()
     events = Recorder(cast("Any", recorder))
     events.about(bundle(name="b")).emit([warning("UnpackFailed", "404")])

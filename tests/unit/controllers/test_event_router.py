@@ -50,7 +50,7 @@ def body(
 
 @dataclass
 class Heard:
-    """What the listeners of one kind heard, in order: what happened, to which uid."""
+    """Calls of the listeners of one kind, in order: what happened, to which uid."""
 
     events: list[tuple[str, str]] = field(default_factory=list)
     relists: int = 0
@@ -98,7 +98,7 @@ class World:
             seen(*arguments)
 
     def happened(self, sent: dict[str, Any], event: str | None = "MODIFIED") -> list[tuple[str, str]]:
-        """What the listeners hear of an event."""
+        """Send an event, and return what the listeners hear of it."""
         assert self.event(sent, event)
         self.our_turn()
         return self.heard.take()
@@ -124,7 +124,7 @@ async def woken(queue: Queue[str]) -> list[str]:
 
 
 class TestWhatIsOurs:
-    def test_a_class_of_somebody_else_is_not_handed_over(self, world: World) -> None:
+    def test_a_foreign_class_is_not_handed_over(self, world: World) -> None:
         assert not world.event(body(1, FOREIGN))
 
     def test_a_misspelt_class_of_ours_is_handed_over(self, world: World) -> None:
@@ -138,20 +138,20 @@ class TestWhatIsOurs:
         world.our_turn()
         assert world.known == FOREIGN
 
-    def test_what_is_gone_is_somebody_elses_again(self, world: World) -> None:
+    def test_a_foreign_object_on_the_name_of_a_deleted_one_is_not_handed_over(self, world: World) -> None:
         world.event(body(1))
         assert world.event(body(2, FOREIGN), "DELETED")
         world.our_turn()
         assert world.known is None
         assert not world.event(body(3, FOREIGN, uid="another"))
 
-    def test_what_we_hold_is_ours_whatever_its_class(self, world: World) -> None:
+    def test_an_object_with_our_finalizer_is_ours_whatever_its_class(self, world: World) -> None:
         assert world.event(body(1, FOREIGN, finalizers=[ORDERED_DELETION_FINALIZER]))
         world.our_turn()
         assert world.known == FOREIGN
 
     @pytest.mark.parametrize(("reason", "is_ours"), [("Succeeded", True), ("ClassNotServed", False)])
-    def test_what_is_said_to_be_ready_by_us_is_ours_until_we_took_it_back(
+    def test_an_object_that_we_called_ready_is_ours_until_we_took_it_back(
         self, world: World, reason: str, *, is_ours: bool
     ) -> None:
         """Its class may have changed while no operator ran."""
@@ -166,7 +166,9 @@ class TestWhatIsOurs:
         assert world.known is None
         assert world.heard.take() == []
 
-    def test_what_cannot_be_read_is_left_out_and_logged(self, world: World, caplog: pytest.LogCaptureFixture) -> None:
+    def test_an_object_that_cannot_be_read_is_left_out_and_logged(
+        self, world: World, caplog: pytest.LogCaptureFixture
+    ) -> None:
         assert world.happened(body(1) | {"spec": {"provisionerClassName": PLAIN_CLASS, "template": 7}}) == []
         assert world.known is None
         assert "ignored: " in caplog.text
@@ -179,7 +181,7 @@ class TestWhatAnEventDoes:
         assert await woken(world.router.deployments.queue) == ["a"]
 
     @pytest.mark.parametrize("version", [1, 2])
-    async def test_what_is_known_already_is_seen_and_wakes_nobody(self, world: World, version: int) -> None:
+    async def test_a_known_version_is_seen_and_wakes_no_key(self, world: World, version: int) -> None:
         world.happened(body(2))
         await woken(world.router.deployments.queue)
         assert world.happened(body(version)) == [("seen", "u")]
@@ -252,7 +254,7 @@ class TestWhatAnEventDoes:
 
 
 class TestAnotherObjectOfTheName:
-    def test_its_first_event_tells_that_the_former_one_is_gone(self, world: World) -> None:
+    def test_the_first_event_of_a_successor_reports_the_former_object_gone(self, world: World) -> None:
         world.happened(body(1, uid="old"))
         assert world.happened(body(5, uid="new"), "ADDED") == [("gone", "old"), ("seen", "new"), ("changed", "new")]
 
@@ -269,7 +271,7 @@ class TestAnotherObjectOfTheName:
         assert found is not None
         assert found.metadata.uid == "new"
 
-    def test_its_deletion_tells_that_both_are_gone(self, world: World) -> None:
+    def test_the_deletion_of_an_unseen_successor_reports_both_gone(self, world: World) -> None:
         world.happened(body(1, uid="old"))
         heard = world.happened(body(5, uid="new"), "DELETED")
         assert heard == [("gone", "old"), ("deleted", "new"), ("gone", "new")]
@@ -304,7 +306,7 @@ class TestWhomAChangeWakes:
         [bundle(), bundle(owner_references=(owner_of(deployment(uid="a former one")),))],
         ids=["nobody's", "past"],
     )
-    async def test_a_bundle_of_nobody_wakes_nobody(self, router: EventRouter, one: Any) -> None:
+    async def test_a_bundle_without_a_current_deployment_wakes_none(self, router: EventRouter, one: Any) -> None:
         router.bundle_changed(one)
         assert await woken(router.deployments.queue) == []
 
@@ -333,7 +335,7 @@ class TestWhomAChangeWakes:
     async def test_an_object_that_goes_wakes_those_who_were_refused_its_name_in_a_moment(
         self, router: EventRouter, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        """Whoever deletes an object to create it again is done with it by then."""
+        """A client that deletes an object to create it again is done with it by then."""
         paused: list[tuple[str, bool]] = []
         queue = router.deployments.queue
         monkeypatch.setattr(queue, "wake", lambda name, after=0.0: paused.append((name, after > 0)))
@@ -354,7 +356,7 @@ class TestWhomAChangeWakes:
         router.map_changed(key(source.config_map.name), None, live_object())
         assert await woken(router.bundles.queue) == ["waiting"]
 
-    async def test_a_config_map_that_goes_wakes_nobody(self, router: EventRouter) -> None:
+    async def test_a_config_map_that_goes_wakes_no_bundle(self, router: EventRouter) -> None:
         router.bundles.cache.put(bundle())
         (source,) = bundle().spec.source.config_maps
         router.map_changed(key(source.config_map.name), live_object(), None)
@@ -405,7 +407,7 @@ class TestWhomAChangeWakes:
         router.account_changed(key("default"), live_object("default"), live_object("default"))
         assert await woken(router.bundles.queue) == ["waiting"]
 
-    async def test_after_the_end_nobody_is_woken(self, router: EventRouter) -> None:
+    async def test_a_closed_router_wakes_no_key(self, router: EventRouter) -> None:
         router.close()
         router.object_changed(SHOP.metadata.uid)
         assert await woken(router.deployments.queue) == []

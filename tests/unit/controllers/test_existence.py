@@ -1,4 +1,4 @@
-"""Before anything is created for a deployment that nobody has heard of for long, the API server is asked."""
+"""Before anything is created for a deployment without an event for long, the API server is asked."""
 
 from typing import Any
 
@@ -42,13 +42,13 @@ def bench(monkeypatch: pytest.MonkeyPatch) -> Bench:
     return bench
 
 
-async def test_what_was_heard_of_a_moment_ago_exists(bench: Bench) -> None:
+async def test_an_object_with_a_recent_event_exists(bench: Bench) -> None:
     bench.clock.now += UNHEARD_OF_SECONDS - 1
     assert await bench.ask()
     assert bench.client.calls == []
 
 
-async def test_what_was_quiet_for_long_is_asked_for_once(bench: Bench) -> None:
+async def test_an_object_that_was_quiet_for_long_is_asked_for_once(bench: Bench) -> None:
     bench.on_the_server()
     bench.clock.now += UNHEARD_OF_SECONDS
     assert await bench.ask()
@@ -65,14 +65,14 @@ async def test_a_doubt_asks_at_once_and_each_time(bench: Bench) -> None:
 
 
 @pytest.mark.parametrize("uid", ["", "another"], ids=["nobody has the name", "another deployment has the name"])
-async def test_what_went_unseen_is_told(bench: Bench, uid: str) -> None:
+async def test_an_object_that_went_unseen_is_reported(bench: Bench, uid: str) -> None:
     if uid:
         bench.on_the_server(uid=uid)
     assert not await bench.ask(is_doubtful=True)
     assert bench.gone == [SHOP]
 
 
-async def test_what_is_being_deleted_gets_nothing_new_and_its_event_is_on_the_way(bench: Bench) -> None:
+async def test_an_object_that_is_being_deleted_gets_nothing_new_before_its_event(bench: Bench) -> None:
     bench.on_the_server(deletion_timestamp=NOW)
     assert not await bench.ask(is_doubtful=True)
     assert bench.gone == []

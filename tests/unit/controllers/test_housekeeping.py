@@ -112,7 +112,7 @@ async def test_watches_stay_while_deployments_are_being_worked_on() -> None:
         assert store.retained.empty()
 
 
-async def test_watches_stay_while_somebody_looks_after_a_deployment_that_is_gone() -> None:
+async def test_watches_stay_while_a_deployment_that_is_gone_is_still_cleaned_up() -> None:
     store = Store()
     async with keeping(store, EventRouter(), may_stop_watches=False) as housekeeping:
         housekeeping.soon()
@@ -120,7 +120,7 @@ async def test_watches_stay_while_somebody_looks_after_a_deployment_that_is_gone
         assert store.retained.empty()
 
 
-async def test_what_a_bundle_or_a_history_refers_to_is_kept() -> None:
+async def test_content_that_a_bundle_or_a_history_refers_to_is_kept() -> None:
     store, router = Store(), EventRouter()
     past = Installation(bundle="gone", digest=OTHER_DIGEST, time=NOW)
     router.bundles.cache.put(unpacked("b", digest=DIGEST))
@@ -147,7 +147,7 @@ async def test_kinds_that_a_deployment_may_own_objects_of_stay_watched() -> None
         }
 
 
-async def test_nothing_is_done_until_somebody_asks() -> None:
+async def test_nothing_is_done_until_it_is_requested() -> None:
     store = Store()
     async with keeping(store, EventRouter()):
         await asyncio.sleep(0)

@@ -1,4 +1,4 @@
-"""What the image source knows of the cluster: the pull secrets of the account."""
+"""Ports of the image source to the cluster: the pull secrets of the account."""
 
 from typing import Any
 

@@ -121,7 +121,7 @@ async def test_a_lane_that_hangs_holds_only_itself(bench: Bench) -> None:
     assert all(name.startswith("good") for name in bench.ended)
 
 
-async def test_a_lane_that_nobody_uses_is_forgotten(bench: Bench) -> None:
+async def test_an_unused_lane_is_forgotten(bench: Bench) -> None:
     bench.gate.set()
     for number in range(10):
         bench.start(f"b{number}", lane=f"host-{number}")
@@ -204,7 +204,7 @@ async def test_the_jobs_of_an_object_that_is_gone_end_and_leave_no_result(bench:
     assert bench.jobs.is_running(("another", "somebody else's"))
 
 
-async def test_a_result_that_nobody_took_goes_with_its_object(bench: Bench) -> None:
+async def test_an_untaken_result_goes_with_its_object(bench: Bench) -> None:
     bench.gate.set()
     bench.start()
     await until(lambda: bench.ended)
@@ -272,7 +272,7 @@ class TestTheBudgetOfContent:
                     await content_arrives()
                     await content_arrives()
 
-    async def test_jobs_that_wait_for_somebody_to_send_hold_nothing(self) -> None:
+    async def test_jobs_that_wait_for_content_to_arrive_hold_nothing(self) -> None:
         budget = ContentBudget(places=1)
         async with asyncio.timeout(10), budget.share(), budget.share() as content_arrives:
             await content_arrives()
@@ -318,9 +318,9 @@ async def test_a_narrow_lane_holds_up_itself_only(bench: Bench) -> None:
 
 
 class TestASlot:
-    """Of what is wanted only the latest counts."""
+    """Only the latest job in a slot counts."""
 
-    async def test_what_waits_gives_its_place_to_its_successor(self, bench: Bench) -> None:
+    async def test_a_waiting_job_gives_its_place_to_its_successor(self, bench: Bench) -> None:
         first, second = asyncio.Event(), asyncio.Event()
         bench.start("before", uid="another", width=1, gate=first)
         bench.start("v1", slot="wanted", width=1)
@@ -340,7 +340,7 @@ class TestASlot:
         assert finished is not None
         assert finished.result() == "result of v30"
 
-    async def test_what_runs_is_cancelled_and_never_runs_beside_its_successor(self, bench: Bench) -> None:
+    async def test_a_running_job_is_cancelled_and_never_runs_beside_its_successor(self, bench: Bench) -> None:
         for number in range(3):
             bench.start(f"v{number}", slot="wanted", width=1)
             await until(lambda: len(bench.started) == number + 1)  # noqa: B023 - called before the next turn
@@ -349,7 +349,7 @@ class TestASlot:
         await until(lambda: bench.jobs.take(("uid", "v2")))
         assert bench.most_at_once == 1
 
-    async def test_a_result_that_nobody_took_is_dropped(self, bench: Bench) -> None:
+    async def test_an_untaken_result_is_dropped(self, bench: Bench) -> None:
         bench.gate.set()
         bench.start("v1", slot="wanted")
         await until(lambda: bench.ended)
@@ -357,7 +357,7 @@ class TestASlot:
         assert bench.jobs.take(("uid", "v1")) is None
         await until(lambda: bench.jobs.take(("uid", "v2")))
 
-    async def test_nobody_takes_a_place_of_another_lane(self, bench: Bench) -> None:
+    async def test_a_successor_takes_no_place_of_another_lane(self, bench: Bench) -> None:
         bench.start("before", uid="another", width=1)
         bench.start("v1", slot="wanted", width=1)
         await until(lambda: bench.started == ["before"])

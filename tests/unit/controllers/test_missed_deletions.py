@@ -79,7 +79,7 @@ async def running(bench: Bench) -> AsyncIterator[None]:
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def test_what_the_list_does_not_show_is_dropped_and_told() -> None:
+async def test_an_object_that_the_list_does_not_show_is_dropped_and_reported() -> None:
     bench = Bench()
     bench.known("there", exists=True)
     bench.known("missed", exists=False)
@@ -112,7 +112,7 @@ async def test_another_object_of_the_name_is_not_the_one_that_we_knew() -> None:
     assert bench.gone == ["b"]
 
 
-async def test_it_looks_by_itself_from_time_to_time() -> None:
+async def test_missed_deletions_are_looked_for_from_time_to_time() -> None:
     bench = Bench(interval=0.001)
     async with running(bench):
         await until(lambda: bench.rounds >= 3)
@@ -180,7 +180,7 @@ async def test_an_object_in_the_cache_counts_as_seen_and_nothing_is_dropped_on_a
     assert bench.rounds == 0
 
 
-async def test_what_was_seen_while_the_list_was_read_is_no_restore() -> None:
+async def test_a_version_seen_while_the_list_was_read_is_no_restore() -> None:
     bench = Bench()
     bench.client.version = "100"
     bench.client.between = lambda: bench.versions.seen(BUNDLES, 105)

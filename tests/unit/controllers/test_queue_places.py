@@ -13,7 +13,7 @@ def queue() -> Queue[str]:
 
 
 async def taken(of: Queue[str]) -> list[str]:
-    """What workers take now, as many as there are."""
+    """Keys that workers take now, as many as there are."""
     found = []
     for _ in range(10):
         one = asyncio.create_task(of.get())

@@ -48,7 +48,7 @@ def watch(told: list[str]) -> QuotaWatch:
         ([seen(b"[]"), quota(FEW)], 2),
     ],
 )
-def test_what_it_allows_counts_and_not_what_is_used(
+def test_limits_of_a_quota_wake_deployments_and_its_usage_does_not(
     watch: QuotaWatch, told: list[str], events: list[LiveObject | None], expected: int
 ) -> None:
     for event in events:
@@ -56,7 +56,7 @@ def test_what_it_allows_counts_and_not_what_is_used(
     assert told == ["shop"] * expected
 
 
-async def test_one_that_goes_before_the_first_list_counts_too(watch: QuotaWatch, told: list[str]) -> None:
+async def test_a_quota_that_goes_before_the_first_list_counts_too(watch: QuotaWatch, told: list[str]) -> None:
     """A deployment is held up, the watch is started, and the quota goes before it was ever seen."""
     watch.informer.start = lambda: None  # type: ignore[method-assign]  # there is no server
     watch.start()

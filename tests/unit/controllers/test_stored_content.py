@@ -41,7 +41,7 @@ async def stored(tmp_path: Path) -> AsyncIterator[StoredContent]:
     await processes.close()
 
 
-async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
+async def test_kept_content_can_be_rendered(stored: StoredContent) -> None:
     await stored.check(PLAIN, FILES, is_directory=True)
     digest = await stored.keep(FILES)
     assert digest == FILES.digest
@@ -52,7 +52,7 @@ async def test_what_is_kept_can_be_rendered(stored: StoredContent) -> None:
     assert [one.head.name for one in rendered.objects] == ["a"]
 
 
-async def test_what_is_not_there_is_none(stored: StoredContent) -> None:
+async def test_missing_content_loads_as_none(stored: StoredContent) -> None:
     assert await stored.load(FILES.digest) is None
 
 
@@ -95,7 +95,7 @@ async def test_the_content_of_a_record_is_kept_whatever_the_statuses_say(
 async def test_many_clients_of_one_archive_hash_it_one_after_the_other(
     stored: StoredContent, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """What waits holds no thread: others are served meanwhile."""
+    """A waiting check holds no thread: others are served meanwhile."""
     digest = await stored.keep(FILES)
     at_once, most = 0, 0
 
@@ -140,9 +140,7 @@ async def test_the_limits_of_the_settings_hold_for_checking_and_rendering(tmp_pa
             await read()
 
 
-async def test_what_was_stored_a_moment_ago_is_not_swept(
-    stored: StoredContent, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_content_stored_a_moment_ago_is_not_swept(stored: StoredContent, monkeypatch: pytest.MonkeyPatch) -> None:
     clock = Clock()
     monkeypatch.setattr(module, "monotonic", clock)
     digest = await stored.keep(FILES)
@@ -176,7 +174,7 @@ async def test_content_that_may_become_large_is_read_by_a_worker_and_its_failure
         (MAP + b"#" * (SMALL - len(MAP) + 1), False),
     ],
 )
-def test_what_content_may_become_decides_where_it_is_rendered(
+def test_content_that_may_become_large_is_not_rendered_in_place(
     tmp_path: Path, content: bytes, *, expected: bool
 ) -> None:
     stored = StoredContent(tmp_path, DEFAULT_LIMITS, WORKERS)

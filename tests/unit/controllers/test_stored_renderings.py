@@ -23,7 +23,7 @@ KEY, OTHER = "a" * 64, "b" * 64
 
 @pytest.fixture
 def requests() -> list[None]:
-    """Of sweeps."""
+    """Requests of sweeps."""
     return []
 
 
@@ -32,13 +32,13 @@ def stored(tmp_path: Path, requests: list[None]) -> StoredRenderings:
     return StoredRenderings(tmp_path, DEFAULT_LIMITS, request_sweep=lambda: requests.append(None))
 
 
-async def test_what_is_kept_comes_back_as_it_was(stored: StoredRenderings) -> None:
+async def test_a_kept_rendering_comes_back_as_it_was(stored: StoredRenderings) -> None:
     assert await stored.load(KEY) is None
     await stored.keep(KEY, MADE)
     assert await stored.load(KEY) == MADE
 
 
-async def test_what_was_kept_a_moment_ago_is_not_swept(
+async def test_a_rendering_kept_a_moment_ago_is_not_swept(
     stored: StoredRenderings, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     clock = Clock()

@@ -68,7 +68,7 @@ async def test_one_request_for_each_change_however_often_it_is_asked_for() -> No
     assert world.calls == 2
 
 
-async def test_what_is_missing_is_asked_for_once_and_read_when_it_is_there() -> None:
+async def test_a_missing_object_is_asked_for_once_and_read_when_it_is_there() -> None:
     world = World()
     assert [await world.read() for _ in range(3)] == [None] * 3
     assert world.calls == 1
@@ -81,7 +81,7 @@ async def test_what_is_missing_is_asked_for_once_and_read_when_it_is_there() -> 
     assert world.calls == 3
 
 
-async def test_what_the_watch_does_not_show_yet_is_there_all_the_same() -> None:
+async def test_an_object_that_the_watch_does_not_show_yet_is_read_all_the_same() -> None:
     world = World()
     world.put()
     assert await world.read() == "a: 1"
@@ -120,7 +120,7 @@ async def test_a_server_that_does_not_answer_is_asked_again() -> None:
     assert await world.read() == "a: 1"
 
 
-async def test_what_nobody_refers_to_is_forgotten() -> None:
+async def test_an_object_without_references_is_forgotten() -> None:
     world = World()
     world.put()
     world.delivered()

@@ -63,7 +63,7 @@ async def test_a_key_that_is_done_or_waits_for_an_event_does_not_come_back(sched
     ],
     ids=repr,
 )
-async def test_what_failed_or_asked_for_it_comes_back(first: Schedule | Exception) -> None:
+async def test_a_key_that_failed_or_asked_for_it_comes_back(first: Schedule | Exception) -> None:
     assert await Bench(first, SETTLED).run("a") == ["a", "a"]
 
 
@@ -148,7 +148,7 @@ async def test_a_failure_that_names_a_pause_gets_it() -> None:
     ],
     ids=repr,
 )
-async def test_what_became_of_a_reconcile_is_counted(
+async def test_a_result_of_a_reconcile_is_counted(
     monkeypatch: pytest.MonkeyPatch, answer: Schedule | Exception, result: str
 ) -> None:
     counted: list[Any] = []

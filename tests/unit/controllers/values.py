@@ -75,7 +75,7 @@ def telling(one: Bundle, cause: Cause, detail: Detail) -> Bundle:
 
 
 def hook_record(**fields: Any) -> HookRecord:
-    """Of a hook before the installation, which has succeeded."""
+    """Record of a hook before the installation, which has succeeded."""
     given = {
         "revision": "r",
         "run": "m",

@@ -210,13 +210,13 @@ async def test_the_store_is_asked_for_pinned_content_once_and_at_each_slow_pass(
     assert bench.content.links == {"b": FILES.digest}
 
 
-async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_somebody_asks(bench: Bench) -> None:
+async def test_a_pinned_bundle_whose_content_is_lost_is_left_until_content_is_requested(bench: Bench) -> None:
     bench.put(pinned())
     assert await bench.reconcile() == SETTLED
     assert (bench.client.calls, bench.sources.asked) == ([], [])
 
 
-async def test_lost_content_that_somebody_asks_for_is_fetched_from_the_resolved_source(bench: Bench) -> None:
+async def test_lost_content_that_is_requested_is_fetched_from_the_resolved_source(bench: Bench) -> None:
     one = pinned()
     bench.put(replace(one, status=replace(one.status, resolved_source=source("resolved"))))
     await bench.records.keep(record_of(one, resolved=source("resolved")))
@@ -245,7 +245,7 @@ async def test_the_slow_pass_fetches_what_is_lost_and_nothing_else(bench: Bench)
 
 
 async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
-    """Two fetches at a time, each begun at the end of another; what somebody waits for does not wait with them."""
+    """Two fetches at a time, each begun at the end of another; requested content does not wait with them."""
     names = [f"b{number}" for number in range(7)]
     bench.sources.gate = asyncio.Event()
     bench.sources.error = UnavailableError("gone")
@@ -268,7 +268,7 @@ async def test_the_slow_pass_storms_no_server(bench: Bench) -> None:
 
 
 async def test_lost_content_that_cannot_be_fetched_again_is_told_once_beside_what_was_unpacked(bench: Bench) -> None:
-    """Nobody asks for it, so it is no failure; the next slow pass tries again, and another process repeats no Event."""
+    """It is not requested, so it is no failure; the next slow pass tries again, another process repeats no Event."""
     bench.put(pinned())
     bench.sources.error = UnavailableError("no answer")
     for number in range(1, 3):
@@ -331,7 +331,7 @@ class TestABundleThatWasDeletedAndMadeAgainWhileItsContentIsInstalled:
     BRANCH = Source(type="git", git=GitSource(repository="https://git/x", ref=GitRef(branch="main")))
     COMMIT = Source(type="git", git=GitSource(repository="https://git/x", ref=GitRef(commit="1" * 40)))
 
-    async def test_it_is_fetched_as_it_was_resolved(self, bench: Bench) -> None:
+    async def test_a_bundle_made_again_is_fetched_as_it_was_resolved(self, bench: Bench) -> None:
         bench.put(replace(bundle(), spec=replace(spec(), source=self.BRANCH)))
         bench.installed = installed(self.COMMIT)
         assert await bench.unpack() == SETTLED
@@ -398,7 +398,7 @@ class TestABundleThatWasDeletedAndMadeAgainWhileItsContentIsInstalled:
         assert await bench.unpack() == retried()
         assert bench.sources.asked == []
 
-    async def test_what_was_unpacked_for_the_bundle_itself_counts_first(self, bench: Bench) -> None:
+    async def test_content_that_was_unpacked_for_the_bundle_itself_counts_first(self, bench: Bench) -> None:
         bench.put(pinned())
         bench.installed = installed(source("installed"), OTHER_FILES.digest)
         bench.reconciler.request_content(bench.stored)
@@ -415,7 +415,9 @@ class TestABundleThatWasDeletedAndMadeAgainWhileItsContentIsInstalled:
         (AccessError("no answer"), retried(DENIED_SECONDS)),
     ],
 )
-async def test_what_may_get_better_is_tried_again(bench: Bench, error: RukPakError, schedule: Schedule) -> None:
+async def test_an_unpack_that_may_succeed_later_is_tried_again(
+    bench: Bench, error: RukPakError, schedule: Schedule
+) -> None:
     bench.put(bundle())
     bench.sources.error = error
     assert await bench.unpack() == schedule
@@ -513,7 +515,7 @@ async def test_content_that_was_wrong_is_judged_anew_for_a_deployment_of_another
 
 
 async def test_a_class_that_changes_while_the_content_is_judged(bench: Bench) -> None:
-    """The result is of no interest any more, and nobody else would wake the Bundle."""
+    """The result is of no interest any more, and nothing else would wake the Bundle."""
     bench.put(replace(bundle(), metadata=replace(bundle().metadata, owner_references=(CONTROLLER,))))
     bench.content.refusing = ContentError("empty")
     assert await bench.reconcile() == under_way(WAIT_QUIET_SECONDS)
@@ -703,11 +705,11 @@ async def test_a_result_from_before_an_upload_does_not_count(bench: Bench, error
     assert bench.client.calls == ["status Bundle b"]
 
 
-@pytest.mark.parametrize("somebody_asks", [True, False])
-async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, somebody_asks: bool) -> None:  # noqa: FBT001 - a case
+@pytest.mark.parametrize("is_requested", [True, False])
+async def test_a_lost_upload_says_so_until_it_is_back(bench: Bench, is_requested: bool) -> None:  # noqa: FBT001 - a case
     bench.put(upload_bundle(pinned()))
     bench.sources.error = WAITING
-    if somebody_asks:
+    if is_requested:
         bench.reconciler.request_content(bench.stored)
         bench.woken.clear()
         await bench.unpack()

@@ -1,4 +1,4 @@
-"""What a Bundle's status says after whatever happened to it, and which Events tell of that."""
+"""Status and Events of a Bundle after each thing that can happen to it."""
 
 import pytest
 from msgspec.structs import replace

@@ -39,7 +39,7 @@ def with_status(one: Bundle, **fields: Any) -> Bundle:
     return replace(one, status=replace(one.status, **fields))
 
 
-async def test_what_was_unpacked_is_recorded_when_the_status_says_it(bench: Bench) -> None:
+async def test_unpacked_content_is_recorded_when_the_status_says_it(bench: Bench) -> None:
     bench.put(bundle())
     seen: list[object] = []
     bench.reconciler._on_news = lambda one: seen.append(bench.records.of(one.metadata.uid))
@@ -66,7 +66,7 @@ async def test_a_status_that_could_not_be_written_is_written_from_the_record_wit
     assert len(bench.sources.asked) == fetches
 
 
-async def test_a_digest_that_somebody_wrote_is_reported_and_nothing_is_done_by_it(bench: Bench) -> None:
+async def test_a_digest_that_a_client_wrote_is_reported_and_not_acted_on(bench: Bench) -> None:
     """The foreign content is stored: it is that of another Bundle."""
     await bench.store(pinned())
     await bench.content.keep(OTHER_FILES)
@@ -99,7 +99,7 @@ async def test_a_digest_that_is_set_back_is_unpacked_again_without_a_fetch(bench
     assert bench.sources.asked == []
 
 
-async def test_a_job_that_runs_while_somebody_writes_a_digest_is_of_no_account(bench: Bench) -> None:
+async def test_a_job_that_runs_while_a_client_writes_a_digest_is_of_no_account(bench: Bench) -> None:
     one = pinned()
     await bench.records.keep(record_of(one))
     bench.put(one)
@@ -112,7 +112,7 @@ async def test_a_job_that_runs_while_somebody_writes_a_digest_is_of_no_account(b
     assert bench.stored.status.digest == OTHER_FILES.digest
 
 
-async def test_a_status_that_somebody_emptied_is_written_again_without_a_fetch(bench: Bench) -> None:
+async def test_a_status_that_a_client_emptied_is_written_again_without_a_fetch(bench: Bench) -> None:
     """The tag may have moved meanwhile: the Bundle stays what it is."""
     await bench.store(pinned())
     bench.sources.tree = OTHER_FILES
@@ -122,7 +122,7 @@ async def test_a_status_that_somebody_emptied_is_written_again_without_a_fetch(b
     assert bench.sources.asked == []
 
 
-async def test_a_status_that_somebody_emptied_unpins_nothing_when_the_content_is_lost(bench: Bench) -> None:
+async def test_a_status_that_a_client_emptied_unpins_nothing_when_the_content_is_lost(bench: Bench) -> None:
     await bench.records.keep(record_of(pinned()))
     bench.sources.tree = OTHER_FILES
     bench.put(bundle())
@@ -132,7 +132,7 @@ async def test_a_status_that_somebody_emptied_unpins_nothing_when_the_content_is
     assert bench.content.links == {}
 
 
-async def test_a_source_that_somebody_wrote_is_never_fetched_and_is_corrected(bench: Bench) -> None:
+async def test_a_source_that_a_client_wrote_is_never_fetched_and_is_corrected(bench: Bench) -> None:
     await bench.records.keep(record_of(pinned()))
     bench.put(with_status(pinned(), resolved_source=source("hostile")))
     bench.reconciler.request_content(bench.stored)
@@ -156,7 +156,7 @@ async def test_stored_content_without_a_record_counts_as_lost_until_it_was_fetch
     assert bench.content.links == {"b": FILES.digest}
 
 
-async def test_what_an_operator_without_records_had_linked_is_taken_over_without_a_fetch(bench: Bench) -> None:
+async def test_content_that_an_operator_without_records_linked_is_taken_over_without_a_fetch(bench: Bench) -> None:
     """Its source may be gone."""
     await bench.content.keep(FILES)
     bench.content.links["b"] = FILES.digest
@@ -181,7 +181,7 @@ async def test_a_link_that_proves_nothing_is_not_taken_over(bench: Bench, linked
     assert (bench.records.kept, bench.content.links) == ({}, {})
 
 
-async def test_a_digest_that_somebody_wrote_before_there_was_a_record_harms_its_bundle_only(bench: Bench) -> None:
+async def test_a_digest_that_a_client_wrote_before_there_was_a_record_harms_its_bundle_only(bench: Bench) -> None:
     await bench.content.keep(OTHER_FILES)  # of another Bundle
     bench.put(with_status(pinned(), digest=OTHER_FILES.digest))
     bench.reconciler.request_content(bench.stored)
@@ -233,7 +233,7 @@ def test_a_status_decides_neither_which_server_is_asked_nor_with_whose_credentia
         assert pinned_source(with_status(one, resolved_source=resolved)) == expected
 
 
-def test_what_was_recorded_is_fetched_with_the_login_of_the_spec() -> None:
+def test_a_recorded_source_is_fetched_with_the_login_of_the_spec() -> None:
     one = replace(bundle(), spec=replace(bundle().spec, source=IMAGE))
     hostile = with_status(one, resolved_source=_image("evil.io/x@sha256:1"))
     assert pinned_source(hostile, _image(PINNED_IMAGE)) == _image(PINNED_IMAGE, pull_secret="login")
@@ -266,7 +266,7 @@ async def test_a_status_has_no_certificates_and_lost_content_is_fetched_with_the
     assert [request.source for request in bench.sources.asked] == [given, given]
 
 
-async def test_who_was_given_the_content_of_an_image_is_recorded(bench: Bench) -> None:
+async def test_readers_that_were_given_the_content_of_an_image_are_recorded(bench: Bench) -> None:
     bench.sources.resolved = _image(PINNED_IMAGE)
     bench.put(replace(bundle(), spec=replace(bundle().spec, source=IMAGE)))
     await bench.unpack()

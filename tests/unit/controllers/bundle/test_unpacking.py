@@ -115,7 +115,7 @@ async def test_a_result_is_taken_once() -> None:
     assert bench.result("b") is None
 
 
-async def test_what_was_unpacked_once_is_fetched_from_where_it_was_found_then() -> None:
+async def test_unpacked_content_is_fetched_again_from_its_recorded_source() -> None:
     sources = FakeSources(tree=FILES)
     bench = Bench(sources)
     one = unpacked_bundle()
@@ -171,7 +171,7 @@ class Registries:
 MANY = [f"b{number}" for number in range(2 * HOLDING_CONTENT)]
 
 
-async def test_a_registry_that_does_not_answer_holds_back_nobody_else() -> None:
+async def test_a_registry_that_does_not_answer_holds_back_no_other() -> None:
     """Four Bundles of one registry that hung held the whole budget, and nothing else was fetched."""
     registries = Registries(hanging=set(MANY), announces=False)
     bench = Bench(registries)

@@ -1,4 +1,4 @@
-"""A Bundle whose content somebody else brings: its job ends, news start another, and its status says who is slow."""
+"""A Bundle whose content a node brings: its job ends, news start another, and its status says who is slow."""
 
 import asyncio
 import dataclasses
@@ -48,7 +48,7 @@ def condition(bench: Bench, kind: str) -> tuple[str, str, str]:
     return found.status, found.reason, found.message
 
 
-async def test_what_holds_it_up_is_told_once(bench: Bench) -> None:
+async def test_an_obstacle_of_a_waiting_bundle_is_reported_once(bench: Bench) -> None:
     bench.put(bundle())
     assert await bench.unpack() == retried(PULL_SECONDS)
     assert bench.stored.status.phase == BundlePhase.PENDING
@@ -110,7 +110,7 @@ async def test_news_do_not_help_wrong_content(bench: Bench) -> None:
     assert len(bench.sources.asked) == 1
 
 
-async def test_what_a_failed_attempt_leaves_is_no_news(bench: Bench) -> None:
+async def test_a_pod_that_a_failed_attempt_leaves_is_no_news(bench: Bench) -> None:
     """Its pod starts while the job runs, and ends after it: each would bring the next pod at once."""
     bench.put(bundle())
     bench.sources.error = UnavailableError("unpack failed: evicted")
@@ -142,7 +142,7 @@ async def test_pinned_content_that_waits_keeps_its_status(bench: Bench) -> None:
     assert bench.sources.settled == ["b"]
 
 
-async def test_pinned_content_that_somebody_wants_is_told_when_it_waits(bench: Bench) -> None:
+async def test_pinned_content_that_is_requested_is_reported_when_it_waits(bench: Bench) -> None:
     bench.put(pinned())
     bench.reconciler.request_content(pinned())
     await bench.reconcile()
@@ -151,7 +151,7 @@ async def test_pinned_content_that_somebody_wants_is_told_when_it_waits(bench: B
     assert condition(bench, "Unpacked") == ("False", "UnpackPending", BACK_OFF)
 
 
-async def test_what_waits_does_not_take_turns_without_end(bench: Bench) -> None:
+async def test_waiting_bundles_do_not_take_turns_without_end(bench: Bench) -> None:
     """Two that are lost wake each other no more than once: the next look at them is a minute later, or their news."""
     one = pinned()
     other = replace(one, metadata=replace(one.metadata, name="c", uid="uid-of-c"))
@@ -166,7 +166,7 @@ async def test_what_waits_does_not_take_turns_without_end(bench: Bench) -> None:
     assert len(bench.sources.asked) <= 4
 
 
-async def test_what_happens_to_the_pod_of_an_unpacked_bundle_is_looked_at(bench: Bench) -> None:
+async def test_news_of_the_pod_of_an_unpacked_bundle_is_looked_at(bench: Bench) -> None:
     """It may be kept, and is created again when it was deleted."""
     bench.sources.waiting = None
     bench.put(bundle())
@@ -219,7 +219,7 @@ async def test_the_direct_cause_is_told_before_the_node_says_anything(bench: Ben
     ("answer", "reason"), [(DirectAnswer.NOT_FOUND, "Unavailable"), (DirectAnswer.DENIED, "AccessDenied")]
 )
 @pytest.mark.parametrize("message", ["", BACK_OFF])
-async def test_what_the_registry_refuses_for_two_minutes_has_failed(
+async def test_an_image_that_the_registry_refuses_for_two_minutes_has_failed(
     bench: Bench, answer: DirectAnswer, reason: str, message: str
 ) -> None:
     """An alert on `Ready=False` fires. No attempt is needed for that: a look says so, on time."""
@@ -237,7 +237,7 @@ async def test_what_the_registry_refuses_for_two_minutes_has_failed(
     assert len(bench.sources.asked) == 1
 
 
-async def test_it_has_failed_on_time_while_another_attempt_runs(bench: Bench) -> None:
+async def test_a_refused_image_has_failed_on_time_while_another_attempt_runs(bench: Bench) -> None:
     """A registry may take a minute to answer, or not to."""
     bench.sources.waiting = Waiting(message=BACK_OFF, direct=direct())
     bench.put(bundle())

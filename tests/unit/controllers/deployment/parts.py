@@ -1,4 +1,4 @@
-"""What the stages of a reconcile need, with everything that a test does not speak of left ordinary."""
+"""Parts that the stages of a reconcile need; values that a test does not name are ordinary."""
 
 from dataclasses import dataclass, field
 from dataclasses import replace as replace_value
@@ -151,7 +151,7 @@ def crd_facts(resource: Resource, *versions: str) -> dict[GroupKind, CrdFacts]:
 
 
 def crd(**spec: Any) -> dict[str, Any]:
-    """Of baskets."""
+    """CRD of baskets."""
     full = {
         "group": BASKET.group,
         "names": {"plural": "baskets", "kind": BASKET.kind},
@@ -244,7 +244,7 @@ class ToldEvents(FakeEvents):
 
 
 def controlled_clock(monkeypatch: pytest.MonkeyPatch, *modules: object) -> Clock:
-    """Of the state, and of these modules."""
+    """Replace the clock of the state, and of these modules."""
     clock = Clock()
     for module in (state_module, *modules):
         monkeypatch.setattr(module, "monotonic", clock)
@@ -298,7 +298,7 @@ def concluded(
     lasted: float = 0.0,
     turn: Turn | None = None,
 ) -> Conclusion[BundleDeploymentStatus]:
-    """What users and the queue see, at the time 0 of the loop. `lasted`: of what is quiet at first."""
+    """Conclusion for users and the queue, at the time 0 of the loop. `lasted`: seconds for causes quiet at first."""
     key_of_attempt = key_facts(one.deployment, bundle=one.bundle.metadata.name, turn=turn)
     wanted, installed = _lasting(wanted, lasted), _lasting(installed, lasted)
     return conclude(one.deployment.status, wanted, installed, key_of_attempt, at(0.0))

@@ -73,7 +73,7 @@ class Bench:
         self.watches.shows(*claims, resource=CLAIMS)
 
     def attempt(self, *applied: ObjectKey, **spec: Any) -> Attempt:
-        """Of which these objects were applied, as the watches show them."""
+        """Attempt of which these objects were applied, as the watches show them."""
         owned = self.watches.inventory.owned_by(OWNER.uid)
         return settled(attempt(**spec), *(owned[one] for one in applied))
 
@@ -123,12 +123,12 @@ async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
 
 
 def told(applied: AppliedContent, progress: Progress, **more: Any) -> Any:
-    """Of content that the template asks for, and that is installed now."""
+    """Conclusion for content that the template asks for, and that is installed now."""
     return concluded(applied.attempt, wanted=progress, **more)
 
 
 def concluded_after(status: BundleDeploymentStatus, applied: AppliedContent, progress: Progress) -> Any:
-    """Of what is installed, when this was written."""
+    """Conclusion for the installed content after this status was written."""
     of = replace(applied.attempt.deployment, status=status)
     return concluded(attempt(of=of, bundle=applied.attempt.bundle), installed=progress)
 
@@ -183,14 +183,16 @@ def test_pruning_waits_for_health_unless_told_otherwise_and_for_what_cannot_be_s
         (Prune(enabled=False, max_objects=0), 3, PruneStep.LEAVE),
     ],
 )
-def test_what_becomes_of_what_left_the_content(spec: Prune, leaving: int, step: PruneStep) -> None:
+def test_objects_that_left_the_content_are_pruned_by_policy_and_budget(
+    spec: Prune, leaving: int, step: PruneStep
+) -> None:
     assert prune_step(spec, leaving) is step
 
 
 # Health
 
 
-async def test_what_is_applied_and_healthy_is_finished_at_once(bench: Bench) -> None:
+async def test_applied_and_healthy_content_is_finished_at_once(bench: Bench) -> None:
     bench.shows("a", claims=[claim()])
     applied = AppliedContent(attempt=bench.attempt(key("a"), of_claim()))
     progress = await bench.said(applied)
@@ -239,7 +241,7 @@ async def test_a_change_that_the_watch_is_about_to_tell_has_the_last_word(bench:
 # Pruning
 
 
-async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench: Bench) -> None:
+async def test_objects_that_left_are_pruned_and_reported_once_the_content_is_healthy(bench: Bench) -> None:
     bench.shows("a", "b", claims=[claim(phase="Pending")])
     one = bench.attempt(key("a"), of_claim())
     applied = AppliedContent(attempt=one, planned=bench.planned(one, "a"))
@@ -256,7 +258,7 @@ async def test_what_left_the_content_is_pruned_and_told_once_it_is_healthy(bench
     assert await bench.finished(AppliedContent(attempt=one))
 
 
-async def test_it_is_pruned_before_that_when_the_deployment_says_so(bench: Bench) -> None:
+async def test_objects_that_left_are_pruned_after_apply_when_the_deployment_says_so(bench: Bench) -> None:
     bench.shows("b", claims=[claim(phase="Pending")])
     one = bench.attempt(of_claim(), prune=AFTER_APPLY)
     await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
@@ -298,7 +300,7 @@ async def test_where_pruning_is_off_what_left_stays_and_is_no_difference(bench: 
     assert await bench.finished(AppliedContent(attempt=one))
 
 
-async def test_what_cannot_be_pruned_is_named_and_tried_again(bench: Bench) -> None:
+async def test_an_object_that_cannot_be_pruned_is_named_and_tried_again(bench: Bench) -> None:
     bench.shows("b", claims=[claim()])
     bench.client.failing["delete"] = refusal(ForbiddenError, "no right to delete")
     one = bench.attempt(of_claim())
@@ -316,7 +318,7 @@ async def test_what_cannot_be_pruned_is_named_and_tried_again(bench: Bench) -> N
     assert told(applied, progress).schedule.failures == 1
 
 
-async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: Bench) -> None:
+async def test_a_kept_object_is_recorded_and_reported_and_counts_as_finished(bench: Bench) -> None:
     bench.shows("a")
     left = LiveObject(key=key("n", NAMESPACES.gvk, ""), metadata=shown(name="n").metadata)
     bench.watches.shows(left, resource=NAMESPACES)
@@ -332,7 +334,7 @@ async def test_what_is_kept_is_recorded_and_told_and_counts_as_finished(bench: B
     assert text in says(applied, progress)["Installed"][2]
 
 
-async def test_what_is_kept_is_remembered_without_a_plan_until_it_goes(bench: Bench) -> None:
+async def test_a_kept_object_is_remembered_without_a_plan_until_it_goes(bench: Bench) -> None:
     bench.shows("a", "n")
     entry = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="n", reason=KeptReason.HOLDS_DATA)
     one = bench.attempt(key("a"))
@@ -346,7 +348,7 @@ async def test_what_is_kept_is_remembered_without_a_plan_until_it_goes(bench: Be
     assert causes_of(progress) == []
 
 
-async def test_what_is_kept_is_told_once_and_not_again_when_less_of_it_is_left(bench: Bench) -> None:
+async def test_kept_objects_are_reported_once_and_not_again_when_fewer_are_left(bench: Bench) -> None:
     bench.shows("a", "m", "n")
     kept = tuple(
         KeptObject(version="v1", kind="ConfigMap", namespace="ns", name=name, reason=KeptReason.HOLDS_DATA)
@@ -361,7 +363,7 @@ async def test_what_is_kept_is_told_once_and_not_again_when_less_of_it_is_left(b
     assert "kept 1 object no longer in the bundle: ConfigMap ns/n" in conditions(conclusion.status)["Installed"][2]
 
 
-async def test_what_is_kept_besides_is_told(bench: Bench) -> None:
+async def test_another_kept_object_is_reported(bench: Bench) -> None:
     bench.shows("a", "m", "n")
     m, n = (
         KeptObject(version="v1", kind="ConfigMap", namespace="ns", name=name, reason=KeptReason.HOLDS_DATA)
@@ -388,7 +390,7 @@ async def test_names_of_former_content_without_our_label_are_looked_for_once(ben
     assert bench.client.calls == []
 
 
-async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
+async def test_a_released_object_loses_our_marks_and_stays(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     bench.client.put("ConfigMap", {"metadata": {**owned("b"), "namespace": "ns", "uid": "u"}})
     one = bench.attempt()
@@ -402,7 +404,7 @@ async def test_what_is_released_loses_our_marks_and_stays(bench: Bench) -> None:
     assert (released.objects, released.text) == ((key("b"),), text)
 
 
-async def test_what_is_gone_before_it_is_released_is_not_told(bench: Bench) -> None:
+async def test_an_object_that_is_gone_before_its_release_is_not_reported(bench: Bench) -> None:
     bench.watches.shows(shown(name="b", annotations={"core.rukpak.io/prune": "false"}))
     one = bench.attempt()
     progress = await bench.said(AppliedContent(attempt=one, planned=bench.planned(one)))
@@ -437,7 +439,7 @@ async def test_kept_crds_that_had_instances_are_looked_at_again(bench: Bench) ->
     assert told(applied, progress).schedule.attempt_at == KEPT_CRDS_SECONDS
 
 
-async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and_then_nothing_comes_back(
+async def test_held_back_objects_are_named_after_ten_minutes_of_waiting_for_health_without_a_retry(
     bench: Bench,
 ) -> None:
     bench.shows("b", claims=[claim(phase="Pending")])
@@ -458,7 +460,7 @@ async def test_what_waiting_for_health_holds_back_is_named_after_ten_minutes_and
 # What lasts beside it
 
 
-async def test_what_somebody_keeps_changing_does_not_freeze_health_or_pruning(bench: Bench) -> None:
+async def test_an_object_that_a_client_keeps_changing_does_not_freeze_health_or_pruning(bench: Bench) -> None:
     bench.shows("a", "b", claims=[claim(phase="Pending")])
     one = bench.attempt(key("a"), of_claim(), prune=AFTER_APPLY)
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})
@@ -473,7 +475,7 @@ async def test_what_somebody_keeps_changing_does_not_freeze_health_or_pruning(be
     assert said["Healthy"][:2] == ("False", "Unhealthy")
 
 
-async def test_who_else_writes_is_asked_once_for_a_conflict(bench: Bench) -> None:
+async def test_other_writers_are_read_once_for_a_conflict(bench: Bench) -> None:
     bench.shows("a")
     one = bench.attempt(key("a"))
     bench.client.put("ConfigMap", {"metadata": {**owned("a"), "namespace": "ns", "managedFields": [{"manager": "x"}]}})

@@ -187,7 +187,7 @@ async def test_from_the_first_write_of_new_content_on_nothing_is_as_it_was_appli
     assert one.state.is_applied(FORMER) is is_as_before
 
 
-async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench) -> None:
+async def test_writes_to_settled_content_are_reported_as_drift(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(corrected=[key("a")], created=[key("b")])
     one = settled(attempt())
     one.state.applied.fields = {key("a"): "hash", key("b"): "hash"}
@@ -199,21 +199,23 @@ async def test_what_is_written_to_settled_content_is_drift_and_told(bench: Bench
     assert set(applied.facts[0].objects) == {key("a"), key("b")}
 
 
-async def test_what_is_written_of_new_content_is_not_drift(bench: Bench) -> None:
+async def test_writes_of_new_content_are_not_drift(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(corrected=[key("a")], created=[key("b")])
     one = attempt()
     assert (await bench.applied(one, bench.planned(one, A, B))).facts == ()
 
 
-async def test_what_is_seen_for_the_first_time_since_a_restart_is_not_told_as_drift(bench: Bench) -> None:
-    """Its kind was hidden when the operator started: nobody knows whether it drifted, and it is applied again."""
+async def test_an_object_seen_for_the_first_time_since_a_restart_is_not_reported_as_drift(bench: Bench) -> None:
+    """Its kind was hidden when the operator started: its drift is unknown, and it is applied again."""
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
     one = settled(attempt())
     one.state.applied.expect([key("a")])
     assert (await bench.applied(one, bench.planned(one, A, shown=["a"]))).facts == ()
 
 
-async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_rest_is_not(bench: Bench) -> None:
+async def test_an_object_that_a_client_keeps_changing_is_left_alone_for_a_minute_and_the_rest_is_not(
+    bench: Bench,
+) -> None:
     one = settled(attempt())
     one.state.applied.fields = {key("a"): "hash"}
     bench.engine.outcome = ChangeSet(corrected=[key("a")])
@@ -229,7 +231,7 @@ async def test_what_somebody_keeps_changing_is_left_alone_for_a_minute_and_the_r
     assert not applied.resting
 
 
-async def test_new_content_is_written_whoever_kept_changing_the_old(bench: Bench) -> None:
+async def test_new_content_is_written_although_a_client_kept_changing_the_old(bench: Bench) -> None:
     one = settled(attempt())
     one.state.drift.repaired([key("a")] * REPAIRS, bench.clock.now)
     one.state.content = FORMER
@@ -263,7 +265,7 @@ async def test_an_object_that_was_deleted_and_re_created_is_told_with_the_reason
     assert replaced.text == "deleted and re-created ConfigMap ns/a: spec.selector is immutable"
 
 
-async def test_what_has_happened_is_told_though_the_rest_could_not_be_applied(bench: Bench) -> None:
+async def test_done_changes_are_reported_though_the_rest_could_not_be_applied(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(taken=[key("a")], failures=[failure(FailureKind.REFUSED, name="b")])
     one = attempt()
     progress = await bench.unfinished(one, bench.planned(one, A, B))
@@ -326,7 +328,7 @@ async def test_a_schema_that_lags_behind_its_crd_is_retried_for_half_a_minute_qu
     assert for_long.schedule.failures == 1, "with the pauses of a failure from now on"
 
 
-async def test_what_is_waited_for_is_told_when_it_lasts(bench: Bench) -> None:
+async def test_a_wait_is_reported_when_it_lasts(bench: Bench) -> None:
     bench.engine.outcome = ChangeSet(waiting=["ConfigMap ns/a is being deleted"])
     one = attempt()
     progress = await bench.unfinished(one, bench.planned(one, A))
@@ -365,7 +367,7 @@ async def test_a_first_install_that_lost_a_race_withdraws_what_it_created(bench:
     assert bench.client.calls == ["delete ConfigMap a"], "once"
 
 
-async def test_what_is_created_once_stays_where_a_first_install_lost_a_race(bench: Bench) -> None:
+async def test_an_object_created_once_stays_where_a_first_install_lost_a_race(bench: Bench) -> None:
     """It is not ours from then on, so its uid is not known; crds/ of a chart may hold any kind."""
     bench.engine.outcome = ChangeSet(created=[key("once")], failures=[failure(FailureKind.CONFLICT, name="b")])
     one = attempt()

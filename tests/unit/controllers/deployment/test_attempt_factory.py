@@ -1,4 +1,4 @@
-"""What an attempt knows beside its content: whether it makes its install namespace, and which values it has."""
+"""Facts of an attempt beside its content: whether it makes its install namespace, and which values it has."""
 
 import pytest
 from msgspec.structs import replace
@@ -23,7 +23,7 @@ CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
     ("known", "is_listed", "makes_it"),
     [
         ((NAMESPACES.gvk,), False, True),  # the watch will show it in a moment; until then the status says it
-        ((NAMESPACES.gvk,), True, False),  # somebody else's
+        ((NAMESPACES.gvk,), True, False),  # that of another owner
         ((CONFIG_MAP,), False, False),
     ],
 )
@@ -49,7 +49,7 @@ VALUES = RecordedValues(kind="Secret", name="s", key="k", digest="1")
 @pytest.mark.parametrize(
     ("digest", "documents"), [("1", (DOCUMENT,)), ("2", ())], ids=["as they are now", "changed since"]
 )
-async def test_what_is_installed_has_the_values_of_its_digest_and_no_others(
+async def test_installed_content_has_the_values_of_its_digest_and_no_others(
     monkeypatch: pytest.MonkeyPatch, digest: str, documents: tuple[ValuesDocument, ...]
 ) -> None:
     watches = watches_of(monkeypatch, NAMESPACES)

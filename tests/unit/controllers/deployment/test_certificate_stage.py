@@ -137,7 +137,7 @@ async def test_before_the_watch_has_listed_the_secrets_nothing_is_issued() -> No
     assert bench.signer.asked == []
 
 
-def test_what_was_issued_before_a_restart_is_asked_for_again_by_rendering() -> None:
+def test_certificates_issued_before_a_restart_are_known_again_by_rendering() -> None:
     assert Bench().stage.must_render(attempt())
     assert not Bench().stage.must_render(rendered(attempt()))
     assert not Bench(secrets=Secrets(owned=False)).stage.must_render(attempt())
@@ -185,7 +185,9 @@ def test_nothing_to_say_adds_nothing() -> None:
     ],
     ids=["due later", "waiting", "both"],
 )
-def test_it_is_looked_at_again(kept: CertificateResult, seconds: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_certificates_that_wait_are_looked_at_again(
+    kept: CertificateResult, seconds: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
     counting_from_now(monkeypatch)
     (look,) = certificate_progress(kept).facts
     assert (look.cause, look.at) == (Cause.LOOK_AGAIN, seconds)
@@ -193,7 +195,7 @@ def test_it_is_looked_at_again(kept: CertificateResult, seconds: float, monkeypa
     assert concluded(attempt(), installed=well).schedule == Schedule(attempt_at=seconds)
 
 
-def test_what_another_client_keeps_changing_is_told_and_restored_at_the_end_of_its_rest(
+def test_a_certificate_that_a_client_keeps_changing_is_reported_and_restored_at_the_end_of_its_rest(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     counting_from_now(monkeypatch)
@@ -215,7 +217,7 @@ def test_a_certificate_that_cannot_be_had_is_told_with_its_secret() -> None:
     assert conclusion.schedule.attempt_at is not None
 
 
-def test_what_could_not_be_applied_is_told_as_well() -> None:
+def test_objects_that_could_not_be_applied_are_reported_beside_certificates() -> None:
     half = Progress(facts=failure_facts([REFUSED]), reached=Reached.PARTLY)
     told = conditions(
         concluded(attempt(), wanted=half + certificate_progress(CertificateResult(failures=[FAILURE]))).status

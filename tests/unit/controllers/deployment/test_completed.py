@@ -31,14 +31,14 @@ def seen(name: str = "a", *, has_ended: bool = True) -> ObservedObject:
         ((CompletedObject(kind="ConfigMap", namespace="ns", name="a", applied="of other content"),), False, False),
     ],
 )
-def test_what_has_run_and_is_gone_is_done_for_the_same_content(
+def test_an_object_that_has_run_and_is_gone_is_done_for_the_same_content(
     completed: tuple[CompletedObject, ...], *, is_there: bool, is_done: bool
 ) -> None:
     there = {WANTED.key} if is_there else set()
     assert done(completed, [WANTED], there) == ({WANTED.key} if is_done else set())
 
 
-def test_what_is_there_is_not_gone() -> None:
+def test_an_object_that_is_there_is_not_gone() -> None:
     assert done_and_gone((ENTRY, OTHER), {key("a")}) == {key("b")}
 
 
@@ -54,7 +54,7 @@ def test_what_is_there_is_not_gone() -> None:
         ((OTHER,), [seen()], {key("b")}, (ENTRY, OTHER)),
     ],
 )
-def test_what_is_recorded(
+def test_completed_objects_are_recorded(
     former: tuple[CompletedObject, ...], shown: list[ObservedObject], still_done: Any, expected: Any
 ) -> None:
     assert completed_now(former, {one.key: one for one in shown}, still_done) == expected

@@ -66,7 +66,7 @@ def test_content_that_was_rendered_says_it() -> None:
     assert (content_of(one), version_of(one)) == (CHART, "1.2.3")
 
 
-def test_what_content_says_is_cut_to_what_a_status_takes() -> None:
+def test_a_description_of_content_is_cut_to_what_a_status_takes() -> None:
     one = of_image(HELM_CLASS)
     described = ContentDescription(name="n" * 300, version="v" * 300, app_version="a" * 300, package="p" * 300)
     one.state.rendered(one.content, ContentFacts(description=described))
@@ -75,7 +75,7 @@ def test_what_content_says_is_cut_to_what_a_status_takes() -> None:
     assert [len(text) for text in (found.name, found.version, found.app_version, found.package)] == [253, 63, 63, 253]
 
 
-def test_what_an_earlier_process_rendered_is_as_the_status_says() -> None:
+def test_a_version_that_an_earlier_process_rendered_is_as_the_status_says() -> None:
     status = BundleDeploymentStatus(active_bundle="b", digest=DIGEST, version="1.2.3", content=CHART)
     assert version_of(of_image(HELM_CLASS, status)) == "1.2.3"
     assert version_of(of_image(HELM_CLASS, status, digest=OTHER_DIGEST)) == "", "it is about other content"

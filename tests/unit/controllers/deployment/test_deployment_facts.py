@@ -1,4 +1,4 @@
-"""What failures and refusals come to: one fact for each cause, with all its objects, and what ends it sooner."""
+"""Facts about failures and refusals: one for each cause, with all its objects, and what ends it sooner."""
 
 import asyncio
 
@@ -54,7 +54,7 @@ def now(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None
 
 @pytest.fixture
 def real_time() -> None:
-    """Of the running loop."""
+    """Keep the clock of the running loop."""
 
 
 def failure(kind: FailureKind, name: str = "a", retry_after: float = 0.0) -> Failure:
@@ -81,7 +81,7 @@ async def test_times_are_those_of_the_running_loop() -> None:
     assert all(at is not None and before + 60.0 <= at <= loop.time() + 60.0 for at in found)
 
 
-def test_a_look_is_told_to_nobody() -> None:
+def test_a_look_again_is_not_reported() -> None:
     assert look_again(7.0) == Fact(cause=Cause.LOOK_AGAIN, at=7.0)
 
 
@@ -135,7 +135,7 @@ def test_every_failed_object_is_named_beside_others_of_its_cause() -> None:
     assert [fact.objects for fact in facts] == [(key("a"), key("c")), (key("b"),)]
 
 
-def test_what_is_missing_is_said_as_upstream_says_it() -> None:
+def test_missing_resources_are_named_in_the_words_of_upstream() -> None:
     missing = [failure(FailureKind.MISSING), failure(FailureKind.MISSING, "b")]
     assert told(failure_facts(missing)) == [
         (Cause.RESOURCE_MISSING, "required resource not found: a failed && b failed")
@@ -147,7 +147,7 @@ def test_beside_another_failure_what_is_missing_speaks_for_itself() -> None:
     assert [fact.text for fact in facts] == ["a failed", "b failed"]
 
 
-def test_what_lags_is_a_wait_in_words_of_its_own() -> None:
+def test_a_lagging_schema_is_a_wait_in_words_of_its_own() -> None:
     text = "Waiting: the API server does not know the new schema yet: a failed"
     assert told(failure_facts([failure(FailureKind.LAGGING)])) == [(Cause.SCHEMA_LAGS, text)]
 
@@ -162,7 +162,7 @@ def test_of_one_cause_the_longest_pause_that_the_server_asks_for_counts() -> Non
     assert [fact.at for fact in failure_facts(failures)] == [7.0, None]
 
 
-def test_what_ends_any_of_them_brings_the_key_back() -> None:
+def test_an_end_of_any_failure_brings_the_key_back() -> None:
     failures = [
         Failure(key=key("a", namespace="one"), kind=FailureKind.ACCESS, message="m"),
         Failure(key=key("b", namespace="two"), kind=FailureKind.ACCESS, message="m"),
@@ -205,7 +205,7 @@ def test_where_one_line_has_room_a_refusal_has_its_own() -> None:
     assert (kind.brief, namespace.brief) == ("Basket ns/b: the cluster has no kind Basket", "no namespace")
 
 
-def test_what_several_gates_refuse_objects_for_stands_together_behind_what_concerns_all() -> None:
+def test_refusals_of_objects_stand_together_behind_refusals_of_all() -> None:
     refusals: list[AnyRefusal] = [
         RefusedObjects(failures=(failure(FailureKind.CONTENT),)),
         MISSING_KIND,
@@ -246,7 +246,9 @@ INSTALLED = with_status(attempt(), active_bundle="b")
         ("installed", [FailureKind.CONFLICT], False, "Conflict"),
     ],
 )
-def test_what_a_gate_refuses(of: str, kinds: list[FailureKind], reason: str, *, is_stalled: bool) -> None:
+def test_a_refusal_of_a_gate_becomes_a_condition(
+    of: str, kinds: list[FailureKind], reason: str, *, is_stalled: bool
+) -> None:
     one = FRESH if of == "fresh" else INSTALLED
     facts = refusal_facts(Refusal(kind=kind, message=f"why {kind}") for kind in kinds)
     conclusion = concluded(one, wanted=Progress(facts=facts))
@@ -273,7 +275,7 @@ def test_what_a_gate_refuses(of: str, kinds: list[FailureKind], reason: str, *, 
         (FailureKind.LAGGING, {IN_NS, MAP_KIND}),
     ],
 )
-def test_what_may_end_a_failure_of_a_request(kind: FailureKind, wakes: Wakes) -> None:
+def test_a_failure_of_a_request_wakes_on_its_possible_ends(kind: FailureKind, wakes: Wakes) -> None:
     assert wakes_of(failure(kind)) == wakes
 
 

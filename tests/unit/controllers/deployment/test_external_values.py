@@ -1,4 +1,4 @@
-"""What charts take from Secrets and ConfigMaps: in which order, known by which digest, and for how long."""
+"""Values that charts take from Secrets and ConfigMaps: their order, their digests, and how long they are kept."""
 
 from typing import Any
 
@@ -22,7 +22,7 @@ OPTIONAL = {"kind": "Secret", "name": "o", "optional": True}
 
 class Bench:
     def __init__(self, **objects: bytes) -> None:
-        """By name; the key is the default one."""
+        """`objects`: values by name, under the default key."""
         kinds = {"s": "Secret", "o": "Secret", "m": "ConfigMap"}
         data = {(kinds[name], name): {"values.yaml": text} for name, text in objects.items()}
         self.objects, self.keys = FakeValuesObjects(data), FakeDigestKeys()
@@ -56,7 +56,7 @@ async def test_later_ones_win_and_the_order_is_that_of_the_list() -> None:
     assert (names(there), names(back)) == (["s", "m"], ["m", "s"])
 
 
-async def test_what_is_optional_may_be_missing() -> None:
+async def test_an_optional_object_may_be_missing() -> None:
     bench = Bench(s=b"a: 1")
     assert names(await bench.found(OPTIONAL, SECRET, {**SECRET, "key": "other", "optional": True})) == ["s"]
     bench.objects.data["Secret", "o"] = {"values.yaml": b"b: 1"}
@@ -102,7 +102,7 @@ async def test_digests_are_of_what_is_there_and_tell_nothing_else() -> None:
     assert len({first.digest, *(one.digest for one in others)}) == 4
 
 
-async def test_what_is_installed_is_recognised_after_the_key_was_lost() -> None:
+async def test_installed_values_are_recognised_after_the_key_was_lost() -> None:
     (before,) = (await Bench(s=PASSWORD).found(SECRET)).recorded
     options = recorded(InstallOptions(values_from=(before,)))
     status = BundleDeploymentStatus(history=(Installation(bundle="b", digest="d", time=NOW, options=options),))
@@ -112,7 +112,7 @@ async def test_what_is_installed_is_recognised_after_the_key_was_lost() -> None:
     assert (after.digest, bool(after.current_digest)) == (before.digest, True)
 
 
-async def test_objects_are_remembered_while_somebody_refers_to_them() -> None:
+async def test_objects_are_remembered_while_a_deployment_refers_to_them() -> None:
     bench = Bench(s=b"a: 1", m=b"a: 1")
     await bench.found(SECRET, MAP)
     await bench.found(SECRET, uid="another")

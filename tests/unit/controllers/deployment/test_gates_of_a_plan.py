@@ -86,7 +86,7 @@ class Bench:
         )
 
     async def refusals(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> tuple[AnyRefusal, ...]:
-        """Of a plan for one ConfigMap. `lives`: what is there under which name."""
+        """Refusals of a plan for one ConfigMap. `lives`: existing objects by name."""
         found = {key(name): given for name, given in lives.items()}
         plan = make_plan([A], live=found, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
         gates = self.gates
@@ -126,7 +126,7 @@ async def test_before_looking_the_content_alone_is_judged(bench: Bench) -> None:
     assert [one.wakes for one in refused if isinstance(one, Refusal)] == expected, "all of them are asked"
 
 
-async def test_somebody_elses_object_ends_it_before_any_call(bench: Bench) -> None:
+async def test_an_object_of_another_owner_ends_the_gates_before_any_call(bench: Bench) -> None:
     (refusal,) = await bench.refusals(attempt(of=INSTALLED), a=live())
     assert isinstance(refusal, Refusal)
     assert refusal.kind is FailureKind.CONFLICT
@@ -147,8 +147,8 @@ async def test_something_missing_that_was_applied_is_a_reason_to_doubt(bench: Be
     assert bench.existence.asked == [False, True]
 
 
-async def test_what_another_process_applied_may_be_anything_that_is_missing(bench: Bench) -> None:
-    """Also of a first installation that it did not finish."""
+async def test_missing_objects_may_have_been_applied_by_another_process(bench: Bench) -> None:
+    """The same holds for a first installation that it did not finish."""
     kinds = (InstalledKind(group="", version="v1", kind="ConfigMap"),)
     one = attempt(of=deployment(status=BundleDeploymentStatus(kinds=kinds)))
     await bench.refusals(one)

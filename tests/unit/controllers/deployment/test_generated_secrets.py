@@ -117,7 +117,7 @@ async def test_nothing_is_read_where_the_plan_changes_no_secret() -> None:
     assert bench.read == []
 
 
-async def test_what_has_passed_is_not_judged_again() -> None:
+async def test_a_rendering_that_has_passed_is_not_judged_again() -> None:
     """Half of it may be written, and the values of the other half differ still."""
     bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
     bench.again = {"k": b"old"}
@@ -125,7 +125,7 @@ async def test_what_has_passed_is_not_judged_again() -> None:
     assert (len(bench.read), len(bench.rendered)) == (1, 2)
 
 
-async def test_it_waits_for_the_rendering() -> None:
+async def test_a_judgement_waits_for_the_rendering() -> None:
     bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
     bench.again = WAITS
     assert await bench.judge(wanted, chart()) is WAITS
@@ -141,7 +141,7 @@ async def test_certificates_are_told_and_pass() -> None:
     )
 
 
-async def test_what_cannot_be_rendered_again_counts_as_generated() -> None:
+async def test_values_that_cannot_be_rendered_again_count_as_generated() -> None:
     bench = Bench({"k": b"old"}, {"k": b"new"})
     bench.error = "no such value"
     found = text_of(await bench.judge(chart(a="1"), chart()), Cause.GENERATED_VALUES)
@@ -151,7 +151,7 @@ async def test_what_cannot_be_rendered_again_counts_as_generated() -> None:
 
 @pytest.mark.parametrize("action", [Action.TAKE, Action.TAKE_BACK, Action.UPDATE])
 async def test_the_first_installation_is_judged_too(action: Action) -> None:
-    """Of what is taken over, and of what half an installation has left: its database may run already."""
+    """Objects are taken over, or half an installation has left them: its database may run already."""
     bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1", is_installed=False)
     bench.changes[0].action = action
     bench.again = {"k": b"another"}
@@ -159,7 +159,7 @@ async def test_the_first_installation_is_judged_too(action: Action) -> None:
     assert bench.rendered == [wanted, None]
 
 
-async def test_what_is_installed_is_put_back_unjudged() -> None:
+async def test_an_installed_rendering_is_put_back_unjudged() -> None:
     bench = Bench({"k": b"drifted"}, {"k": b"old"})
     assert await bench.judge(chart(), chart(), rendering="installed") == ()
     assert bench.read == []
@@ -172,7 +172,7 @@ async def test_another_rendering_of_what_is_installed_is_judged() -> None:
     assert "key k" in text_of(await bench.judge(chart(), active, rendering="another"), Cause.GENERATED_VALUES)
 
 
-async def test_what_has_passed_once_is_judged_again_after_something_else_was_wanted() -> None:
+async def test_a_rendering_that_has_passed_is_judged_again_after_other_content_was_wanted() -> None:
     """It may be rendered anew by then."""
     bench, wanted = Bench({"k": b"old"}, {"k": b"new"}), chart(a="1")
     bench.again = {"k": b"old"}

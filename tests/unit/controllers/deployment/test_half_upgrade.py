@@ -42,7 +42,7 @@ OLD, NEW = of("1", "both", "dropped", "left"), of("2", "both", "added", "left")
 
 @dataclass
 class Parts:
-    """What the cluster shows; what is rendered of each content, and which objects were to be corrected."""
+    """Objects that the cluster shows, renderings of each content, and how many objects were to be corrected."""
 
     lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
     contents: dict[str, Mapping[ObjectKey, Desired]] = field(default_factory=dict)  # by Bundle
@@ -135,7 +135,7 @@ async def test_nothing_is_rendered_while_nothing_drifts(half: Half) -> None:
 
 
 @pytest.mark.parametrize(("name", "content"), [("both", NEW), ("added", NEW), ("dropped", OLD), ("left", OLD)])
-async def test_what_drifted_is_put_back_as_it_was_applied_last(
+async def test_a_drifted_object_is_put_back_as_it_was_applied_last(
     half: Half, name: str, content: Mapping[ObjectKey, Desired]
 ) -> None:
     half.drifts(name)
@@ -144,14 +144,14 @@ async def test_what_drifted_is_put_back_as_it_was_applied_last(
 
 
 @pytest.mark.parametrize(("name", "content"), [("both", NEW), ("added", NEW), ("dropped", OLD), ("left", OLD)])
-async def test_what_was_deleted_is_made_again_as_it_was_applied_last(
+async def test_a_deleted_object_is_made_again_as_it_was_applied_last(
     half: Half, name: str, content: Mapping[ObjectKey, Desired]
 ) -> None:
     del half.parts.lives[key(name)]
     assert await half.corrects() == [content[key(name)]]
 
 
-async def test_what_is_being_deleted_and_what_is_of_neither_content_is_left_alone(half: Half) -> None:
+async def test_objects_that_are_being_deleted_or_are_of_neither_content_are_left_alone(half: Half) -> None:
     lives = half.parts.lives
     lives[key("both")] = replace(lives[key("both")], fields="theirs", is_deleted=True)
     lives[key("left")] = replace(lives[key("left")], fields="theirs", applied="of an older content")
@@ -172,7 +172,7 @@ async def test_a_deployment_that_is_gone_has_nothing_made_again(half: Half) -> N
     assert half.parts.corrected == 0
 
 
-def test_what_is_of_the_new_content_is_counted_and_named(half: Half) -> None:
+def test_objects_of_the_new_content_are_counted_and_named(half: Half) -> None:
     progress = half.told()
     note = found(Cause.HALF_UPGRADED, progress)
     assert note.detail == HalfUpgraded(

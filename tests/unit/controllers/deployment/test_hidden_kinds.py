@@ -97,7 +97,7 @@ def test_a_key_is_hidden_by_its_kind() -> None:
         ),
     ],
 )
-def test_what_is_hidden_is_told_by_kind(hidden: HiddenKinds, text: str) -> None:
+def test_hidden_objects_are_reported_by_kind(hidden: HiddenKinds, text: str) -> None:
     fact = hidden.fact(Cause.KINDS_HIDDEN)
     assert fact.text == f"{text}: objects of these kinds are left as they are until it does"
     assert (fact.cause, fact.wakes) == (Cause.KINDS_HIDDEN, hidden.wakes)
@@ -186,7 +186,7 @@ async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones
 # Kinds of the content
 
 
-async def test_what_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
+async def test_a_kind_that_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
     assert isinstance(bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()), Progress)
     bench.watches.listed(SECRETS)
     assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
@@ -206,7 +206,7 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
     assert seen == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
 
 
-async def test_what_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
+async def test_a_kind_that_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
     owned = HiddenKinds(unlisted=frozenset({SECRET_KIND}))
     bench.watches.inventory.watch([SECRETS])
     assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), owned) == owned
@@ -227,6 +227,6 @@ async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench:
         (KindState.NEW, False),  # it comes with the content
     ],
 )
-async def test_what_cannot_be_worked_with_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
+async def test_a_kind_that_cannot_be_used_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
     seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=state), HiddenKinds())
     assert seen == HiddenKinds(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())

@@ -32,7 +32,7 @@ def history(*sizes: int) -> tuple[Installation, ...]:
     return tuple(entry(len(sizes) - at, size=size) for at, size in enumerate(sizes))
 
 
-def test_what_fits_stays_as_it_is() -> None:
+def test_a_history_that_fits_stays_as_it_is() -> None:
     kept = history(245, 245)
     assert within_limit(kept) is kept
     assert reduced_text(kept) == ""
@@ -63,7 +63,7 @@ def test_former_installations_lose_their_options_too_and_the_active_one_keeps_th
     assert [one.options for one in kept] == [OPTIONS, None]
 
 
-def test_what_was_lost_is_told_by_its_revisions() -> None:
+def test_lost_parts_of_the_history_are_reported_by_revision() -> None:
     assert reduced_text(within_limit(history(245, 245, 245, 245))) == (
         "status.history has no room for templates and options of revisions 1, 2"
     )

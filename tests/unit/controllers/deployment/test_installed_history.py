@@ -1,4 +1,4 @@
-"""What the status says is installed: the history with its options, the kinds, the hash of all objects."""
+"""Record of what is installed in the status: the history with its options, the kinds, the hash of all objects."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -96,20 +96,20 @@ def test_half_of_it_has_no_digest_and_no_kind_is_forgotten() -> None:
 
 
 @pytest.mark.parametrize("shown", [ours("a"), ours("a") | ours("b", managedFields=[])], ids=["missing", "changed"])
-def test_what_differs_from_what_was_applied_has_no_digest(shown: dict[ObjectKey, ObservedObject]) -> None:
+def test_objects_that_differ_from_the_applied_ones_have_no_digest(shown: dict[ObjectKey, ObservedObject]) -> None:
     one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
     assert fields(one, shown)["applied_digest"] == ""
     assert fields(one, shown)["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
 
 
-def test_what_left_and_is_not_pruned_yet_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
+def test_an_object_that_left_and_is_not_pruned_yet_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
     one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
     found = fields(one, HERE | ours("left"))
     assert found["applied_digest"] == applied_digest(HERE.values(), one.content)
     assert found["kinds"] == kinds(CONFIG_MAPS.gvk, BASKET)
 
 
-def test_what_is_kept_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
+def test_a_kept_object_is_not_in_the_digest_and_its_kind_stays_recorded() -> None:
     one = settled(with_status(attempt(), kinds=kinds(BASKET)), *HERE.values())
     found = fields(one, HERE | {SECRET.key: SECRET}, (ENTRY,))
     assert found["kept"] == (ENTRY,)
@@ -188,7 +188,7 @@ def test_the_same_installation_is_recorded_once() -> None:
 
 
 def test_the_digest_of_a_rendering_is_recorded_and_taken_on() -> None:
-    """By a process that installs without rendering again: another name of the same content."""
+    """A process that installs without rendering again takes it on: another name of the same content."""
     one = attempt()
     one.state.rendered(one.content, ContentFacts(rendering="sha256:made"))
     (first,) = fields(one, HERE)["history"]
@@ -298,7 +298,7 @@ def test_a_digest_under_a_new_key_is_noted_and_is_no_other_installation() -> Non
         "too large to record, and the spec has others: lost",
     ],
 )
-def test_what_is_installed_is_kept_with_the_options_it_was_installed_with(
+def test_installed_content_is_kept_with_the_options_it_was_installed_with(
     of: BundleDeployment, options: InstallOptions | None
 ) -> None:
     assert options_of_active(of) == options
@@ -321,5 +321,5 @@ def test_options_that_say_nothing_add_nothing_to_what_identifies_the_content() -
         attempt(overrides=(Override(kind="ConfigMap", name="a", force=True),)),
     ],
 )
-def test_what_changes_the_objects_changes_what_identifies_the_content(other: Attempt) -> None:
+def test_a_change_of_the_objects_changes_the_key_of_the_content(other: Attempt) -> None:
     assert other.content != attempt().content

@@ -119,7 +119,7 @@ def chart_with_values(*history: Installation, digest: str = "1", is_there: bool 
     return dataclasses.replace(one, options=options, values=documents)
 
 
-async def test_it_is_rendered_once_also_after_a_restart() -> None:
+async def test_a_chart_is_rendered_once_also_after_a_restart() -> None:
     bench = Bench()
     assert await bench.names(chart()) == ["made-1"]
     assert await bench.names(chart()) == ["made-1"]
@@ -138,7 +138,7 @@ async def test_templates_see_the_release_and_the_cluster() -> None:
     assert (options.release.cluster, options.release.kube_version, options.release.api_versions) == (VIEW, None, ())
 
 
-async def test_what_a_former_release_installed_is_rendered_again_without_the_cluster() -> None:
+async def test_a_chart_that_a_former_release_installed_is_rendered_again_without_the_cluster() -> None:
     """Else it might differ, and count as lost: it sees the cluster from its next upgrade on."""
     bench = Bench()
     of = chart(entry(rendered_as=made(1).digest))
@@ -195,7 +195,7 @@ async def test_helmignore_counts_in_directories_and_as_what_is_installed_was_ren
     assert [options.is_directory for options in bench.content.options] == [expected]
 
 
-async def test_what_lasts_gets_no_owner_reference() -> None:
+async def test_an_object_that_outlives_the_deployment_gets_no_owner_reference() -> None:
     found = await Bench().rendered(chart())
     assert isinstance(found, Rendered)
     assert b"ownerReferences" not in found.desired[0].payload.body
@@ -207,7 +207,7 @@ async def test_other_values_are_rendered_anew_and_former_ones_are_remembered() -
     assert [await bench.names(one) for one in (first, second, first)] == [["made-1"], ["made-2"], ["made-1"]]
 
 
-async def test_what_is_not_about_the_rendering_renders_nothing() -> None:
+async def test_an_option_that_is_not_about_the_rendering_renders_nothing() -> None:
     bench = Bench()
     await bench.rendered(chart())
     assert await bench.names(chart(create_namespace=True, install_namespace="")) == ["made-1"]
@@ -315,7 +315,7 @@ async def test_the_digest_of_what_is_secret_is_keyed(one: Attempt, *, secret: bo
     assert digest_of(after) == digest_of(one)
 
 
-async def test_what_was_recorded_with_a_plain_digest_is_recognised() -> None:
+async def test_a_rendering_recorded_with_a_plain_digest_is_recognised() -> None:
     bench = Bench()
     bench.content.secret = True
     installed = entry(of=made(1, secret=True))
@@ -324,7 +324,7 @@ async def test_what_was_recorded_with_a_plain_digest_is_recognised() -> None:
     assert bench.content.renders == 1
 
 
-async def test_what_is_installed_is_kept_while_its_values_are_gone_and_its_rendering_is_stored() -> None:
+async def test_an_installed_chart_is_kept_while_its_values_are_gone_and_its_rendering_is_stored() -> None:
     bench = Bench()
     await bench.rendered(installed := chart_with_values())
     status = entry(rendered_as=digest_of(installed), values_from=values())
@@ -370,7 +370,7 @@ def test_the_key_is_of_the_deployment_the_content_and_what_is_rendered_with() ->
 
 
 @pytest.mark.parametrize("config", [None, {"values": "a: 1"}, LARGE])
-def test_what_is_installed_and_what_is_wanted_stay(config: dict[str, Any] | None) -> None:
+def test_renderings_of_installed_and_wanted_content_stay(config: dict[str, Any] | None) -> None:
     one = chart(config=config)
     history = (entry(OTHER_DIGEST), entry(config=config))
     installed = replace(one.deployment, status=BundleDeploymentStatus(history=history))
@@ -424,7 +424,9 @@ async def test_a_loss_is_judged_again_where_what_was_looked_up_may_come_back(
     assert isinstance(await bench.rendered(one), Rendered) is comes_back
 
 
-async def test_what_lacked_an_answer_is_not_rendered_again_by_the_next_event(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_chart_that_lacked_an_answer_is_not_rendered_again_by_the_next_event(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     bench, one = Bench(), chart()
     bench.content.error = UnavailableError("no answer")
     for _ in range(3):

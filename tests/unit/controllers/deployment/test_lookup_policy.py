@@ -80,7 +80,7 @@ def test_some_are_not_even_read(who: LookingUp, namespace: str, name: str, *, is
             "Opaque",
             False,
         ),
-        # labels and annotations of ours, written by somebody else: no entry of ours among the managed fields
+        # labels and annotations of ours, written by another client: no entry of ours among the managed fields
         (
             looking_up(SYSTEM),
             secret(

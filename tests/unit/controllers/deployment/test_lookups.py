@@ -48,7 +48,7 @@ async def rendering(of: Lookups, *questions: object, error: ContentError | None 
         ("secrets", UnavailableError),
     ],
 )
-async def test_what_cannot_be_answered_ends_the_rendering_with_its_cause(
+async def test_a_question_that_cannot_be_answered_ends_the_rendering_with_its_cause(
     question: object, expected: type[RukPakError]
 ) -> None:
     of = lookups()
@@ -104,7 +104,7 @@ async def test_lookups_are_bounded_in_number_and_size() -> None:
         await large.during(rendering(large, SETTINGS))
 
 
-async def test_what_is_remembered_of_secrets_is_bounded() -> None:
+async def test_memory_of_looked_up_secrets_is_bounded() -> None:
     """A mask needs no more: a chart may look up megabytes."""
     client = FakeClient()
     data = {"a": "d" * 100_000} | {f"k{number}": "c" * 8 for number in range(MOST_VALUES + 10)}

@@ -75,7 +75,7 @@ async def test_a_kind_that_the_server_learnt_meanwhile_is_found_at_once() -> Non
     assert cluster.refreshes == 1
 
 
-async def test_the_server_is_asked_again_only_for_a_kind_that_nobody_knows() -> None:
+async def test_the_server_is_asked_again_only_for_an_unknown_kind() -> None:
     cluster = FakeCluster()
     await cluster.as_kinds().resolve(objects(crd(), basket(), config_map()), deployment())
     assert cluster.refreshes == 0
@@ -115,7 +115,7 @@ async def test_a_crd_that_is_not_usable_brings_nothing(spec: dict[str, Any]) -> 
     assert [head.name for head in found.missing] == ["x"]
 
 
-async def test_what_the_server_serves_counts_more_than_what_the_content_says() -> None:
+async def test_a_served_resource_counts_more_than_the_crd_of_the_content() -> None:
     served = Resource(gvk=BASKET, plural="baskets", namespaced=False)
     found = await FakeCluster(resources=[CRDS, served]).as_kinds().resolve(objects(crd(), basket()), deployment())
     assert found.resources[BASKET] == served

@@ -107,7 +107,7 @@ async def test_free_names_are_looked_for_and_what_the_watches_show_is_not(bench:
     assert (planned.held, planned.later, planned.is_whole) == ((), (), True)
 
 
-async def test_what_is_as_it_was_applied_costs_no_call(bench: Bench) -> None:
+async def test_an_object_that_is_as_it_was_applied_costs_no_call(bench: Bench) -> None:
     wanted = desired(config_map("a"))
     bench.watches.shows(shown(name="a", annotations={"core.rukpak.io/applied": wanted.payload.digest}))
     live = bench.watches.inventory.get(key("a"))
@@ -126,7 +126,7 @@ async def test_what_is_as_it_was_applied_costs_no_call(bench: Bench) -> None:
         (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.MISSING}),
     ],
 )
-async def test_objects_of_a_kind_that_cannot_be_seen_are_held_and_nobody_looks_for_them(
+async def test_objects_of_a_kind_that_cannot_be_seen_are_held_and_not_looked_for(
     bench: Bench, hidden: HiddenKinds, states: dict[GroupVersionKind, KindState]
 ) -> None:
     bench.watches.shows(shown_basket("left"), resource=BASKETS)
@@ -138,7 +138,7 @@ async def test_objects_of_a_kind_that_cannot_be_seen_are_held_and_nobody_looks_f
     assert not planned.is_whole
 
 
-async def test_what_left_the_content_is_not_pruned_while_its_kind_is_hidden_and_the_rest_is(bench: Bench) -> None:
+async def test_an_object_that_left_is_not_pruned_while_its_kind_is_hidden_and_the_rest_is(bench: Bench) -> None:
     bench.watches.shows(shown(name="left"))
     bench.watches.shows(shown_basket("left too"), resource=BASKETS)
     planned = await bench.plan(hidden=HiddenKinds(unserved=frozenset({BASKET.group_kind})))
@@ -155,7 +155,7 @@ async def test_instances_of_a_kind_that_the_content_brings_come_later(bench: Ben
     assert not planned.is_whole
 
 
-async def test_what_comes_later_is_not_pruned_although_it_is_there(bench: Bench) -> None:
+async def test_an_object_of_a_kind_to_come_is_not_pruned_although_it_is_there(bench: Bench) -> None:
     bench.watches.shows(shown_basket(), resource=BASKETS)
     planned = await bench.plan(crd(), basket(), states={BASKET: KindState.NEW})
     assert planned.plan.prune == ()
@@ -222,7 +222,7 @@ async def test_many_objects_are_set_apart_without_comparing_them_with_each_other
         "let go",
     ],
 )
-async def test_what_is_shared_is_looked_for_where_it_is_not_known_or_not_as_it_was(
+async def test_shared_objects_are_looked_for_where_they_are_unknown_or_not_as_they_were(
     bench: Bench, known: tuple[SharedObject, ...] | None, told: str, by: Owner | None, *, expected: bool
 ) -> None:
     notes = (Note(reason=told, since="2026-01-01T00:00:00Z", id="1"),) if told else ()

@@ -65,7 +65,7 @@ def test_an_answer_holds_while_the_workload_looks_the_same() -> None:
     assert ask(causes, lists) == {}, "it is healthy again"
 
 
-def test_who_may_not_list_pods_sees_the_symptom() -> None:
+def test_an_operator_that_may_not_list_pods_reports_the_symptom() -> None:
     causes, lists = PodCauses(), PodLists(error=refusal(ForbiddenError, "no"))
     assert ask(causes, lists, unhealthy()) == {}
     assert ask(causes, lists, unhealthy()) == {}

@@ -90,7 +90,7 @@ def test_each_cause_is_counted_for_itself_as_long_as_every_look_finds_it() -> No
     assert quiet.since(Cause.OBJECTS_PENDING) == 4.0
 
 
-def test_what_a_cause_says_may_change_meanwhile() -> None:
+def test_a_text_of_a_quiet_cause_may_change_meanwhile() -> None:
     quiet = QuietFacts()
     quiet.found([fact(Cause.OBJECTS_PENDING, "Waiting for x and y")], 1.0)
     quiet.found([fact(Cause.OBJECTS_PENDING, "Waiting for y")], 2.0)
@@ -107,7 +107,7 @@ async def test_the_first_second_is_quiet_and_the_key_comes_back_at_its_end(bench
     assert bench.client.calls == []
 
 
-async def test_what_lasts_is_reported_as_progress_and_looked_at_from_time_to_time(bench: Bench) -> None:
+async def test_a_wait_that_lasts_is_reported_as_progress_and_looked_at_from_time_to_time(bench: Bench) -> None:
     await bench.report(WAITS)
     schedule = await bench.report(WAITS, after=WAIT_QUIET_SECONDS)
     assert bench.ready == ("Unknown", "Progressing", "Waiting for x")
@@ -164,7 +164,7 @@ async def test_requests_that_fail_for_another_reason_are_quiet_for_themselves(be
     assert bench.ready is None
 
 
-async def test_what_fails_on_both_sides_is_counted_once(bench: Bench) -> None:
+async def test_a_failure_on_both_sides_is_counted_once(bench: Bench) -> None:
     await bench.report(FAILS, FAILS)
     await bench.report(NO_PROGRESS, FAILS, after=ERRORS_QUIET_SECONDS)
     assert bench.ready == ("False", "Unavailable", "the server is away")
@@ -176,7 +176,7 @@ async def test_a_fact_that_knows_since_when_it_lasts_is_believed(bench: Bench) -
     assert bench.ready == ("Unknown", "Progressing", "Waiting for x")
 
 
-async def test_what_is_told_at_once_lasts_since_the_status_says_so_also_for_the_next_process(bench: Bench) -> None:
+async def test_a_fact_reported_at_once_lasts_since_the_status_says_so_also_for_the_next_process(bench: Bench) -> None:
     pods = progress(fact(Cause.UNHEALTHY, "in progress"), reached=Reached.APPLIED, installed=installed())
     for _ in range(2):
         await bench.report(pods, after=WRITE_INTERVAL_SECONDS)
@@ -186,7 +186,7 @@ async def test_what_is_told_at_once_lasts_since_the_status_says_so_also_for_the_
     assert bench.ready == ("Unknown", "StillUnhealthy", "in progress")
 
 
-async def test_what_the_status_tells_already_is_told_by_the_next_process_at_once_and_not_again(bench: Bench) -> None:
+async def test_a_fact_in_the_status_is_kept_by_the_next_process_and_emits_no_event_again(bench: Bench) -> None:
     """A restart repeats no Event, also not of what is quiet at first and stands beside something that is not."""
     ill = progress(
         fact(Cause.UNHEALTHY_FAILED, "failed"),

@@ -20,12 +20,12 @@ def test_each_comes_once_in_each_interval_whatever_the_steps_are() -> None:
     assert set(counted.values()) == {1}
 
 
-def test_they_are_spread() -> None:
+def test_due_times_of_deployments_are_spread() -> None:
     at_once = max(len(list(due(MANY, step, step + 10.0, 100.0))) for step in range(0, 100, 10))
     assert at_once < len(MANY) / 4
 
 
-async def test_who_is_due_is_marked_and_looked_at() -> None:
+async def test_a_due_deployment_is_marked_and_looked_at() -> None:
     states, looked = DeploymentStates(), asyncio.Queue[str]()
     state = states.of(MANY[0].metadata.uid)
     assert state is not None

@@ -86,7 +86,7 @@ def test_the_first_list_proves_that_nothing_drifted(
         assert active.state.applied.is_empty is not is_recalled
 
 
-def test_what_left_and_was_not_pruned_yet_is_told_apart_by_the_content() -> None:
+def test_objects_that_left_and_were_not_pruned_yet_are_told_apart_by_the_content() -> None:
     active, shown = installed("a"), ours("a", "left")
     assert not recall(active, shown)
     assert recall_from_content(active, {key("a"), key("other")}, shown, is_wanted=True)
@@ -94,7 +94,7 @@ def test_what_left_and_was_not_pruned_yet_is_told_apart_by_the_content() -> None
     assert not recall_from_content(installed("a"), {key("a")}, changed("a") | ours("left"), is_wanted=True)
 
 
-def test_what_is_there_beside_the_installed_content_may_be_half_an_upgrade() -> None:
+def test_objects_beside_the_installed_content_may_be_half_an_upgrade() -> None:
     active = installed("a")
     assert recall_from_content(active, {key("a")}, ours("a", "new"), is_wanted=False)
     assert not active.is_untouched
@@ -102,7 +102,7 @@ def test_what_is_there_beside_the_installed_content_may_be_half_an_upgrade() -> 
     assert active.is_untouched
 
 
-def test_what_is_allowed_to_go_meanwhile_is_told_apart_by_the_content() -> None:
+def test_a_kept_object_that_may_go_meanwhile_is_told_apart_by_the_content() -> None:
     active = installed("a", kept=(ENTRY,))
     shown = ours("a") | ours("k", annotations={PRUNE_ANNOTATION: "true"})
     assert recall_from_content(active, {key("a")}, shown, is_wanted=True)
@@ -113,7 +113,7 @@ def test_what_is_allowed_to_go_meanwhile_is_told_apart_by_the_content() -> None:
 
 @dataclass
 class FakeRenderer:
-    """By the digest of the Bundle: names of objects, or why there are none."""
+    """A renderer with the names of objects by the digest of the Bundle, or why there are none."""
 
     contents: dict[str, tuple[str, ...] | NotRendered | RukPakError] = field(default_factory=dict)
     asked: list[str] = field(default_factory=list)
@@ -171,7 +171,7 @@ async def test_an_upgrade_after_a_restart_knows_what_is_unchanged() -> None:
     assert not differences(wanted.state.applied, ours("a", "b")), "so only what the content changes is applied"
 
 
-async def test_after_drift_while_nobody_looked_the_names_of_the_content_are_known_and_nothing_is_trusted() -> None:
+async def test_after_unseen_drift_the_names_of_the_content_are_known_and_nothing_is_trusted() -> None:
     bench, active = Bench(), installed("a", "b")
     bench.renderer.contents[DIGEST] = ("a", "b")
     assert await bench.stage.recall(active, active, ours("a")) is None
@@ -257,7 +257,7 @@ async def test_without_the_options_of_the_active_content_only_names_are_recalled
 # The stage that renders
 
 
-async def test_what_is_rendered_goes_on() -> None:
+async def test_rendered_content_goes_on() -> None:
     bench = Bench(renderer=FakeRenderer(contents={DIGEST: ("a",)}))
     rendered = await bench.stage.rendered(attempt())
     assert isinstance(rendered, Rendered)
@@ -310,7 +310,7 @@ async def test_content_that_cannot_be_rendered_is_told_and_only_tried_again_wher
 async def test_content_that_asks_the_cluster_is_looked_at_again_though_it_cannot_be_rendered(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """What it asked for may come."""
+    """The objects that it asked for may come."""
     counting_from_now(monkeypatch)
     bench = Bench(renderer=FakeRenderer(contents={DIGEST: ContentError("wrong")}))
     progress = await bench.stage.rendered(attempt(provisioner=HELM_CLASS))
@@ -327,7 +327,7 @@ async def test_content_whose_rendering_is_lost_is_told_as_that() -> None:
 
 
 @pytest.mark.parametrize("is_lost", [True, False])
-async def test_what_is_installed_is_told_to_be_lost_where_it_is(*, is_lost: bool) -> None:
+async def test_a_lost_rendering_of_the_installed_content_is_reported(*, is_lost: bool) -> None:
     bench = Bench(renderer=FakeRenderer(lost=is_lost))
     progress = bench.stage.lost(attempt())
     assert causes_of(progress) == ([Cause.RENDERING_LOST] if is_lost else [])

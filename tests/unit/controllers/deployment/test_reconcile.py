@@ -105,7 +105,7 @@ def kept(*wakes: ObjectKey) -> Progress:
 
 @dataclass
 class FakeContentStage:
-    """What each stage was asked to bring. All is well with the Bundles that `results` does not name."""
+    """Stages that record what they were asked to bring. All is well with the Bundles that `results` does not name."""
 
     asked: list[tuple[str, str, str]] = field(default_factory=list)  # stage, Bundle, install namespace
     against: list[str | None] = field(default_factory=list)  # what was said to be active
@@ -165,7 +165,7 @@ class FakeUninstall:
 
 
 class EmptyInventory:
-    """Nothing is owned; the namespaces that attempts ask for are nobody's."""
+    """An inventory without owned objects; the namespaces that attempts ask for have no owner."""
 
     @staticmethod
     def get(_key: object) -> None:
@@ -245,7 +245,7 @@ class Bench:
         return await self.reconciler.reconcile("shop", turn or Turn())
 
     async def reconcile_after_a_while(self) -> Schedule:
-        """What is reported only when it lasts is reported."""
+        """Reconcile twice, so that causes that are reported only when they last are reported."""
         await self.reconcile()
         self.clock.now += WAIT_QUIET_SECONDS
         return await self.reconcile()
@@ -345,7 +345,7 @@ class TestNothingIsInstalled:
         assert "Stalled" in bench.conditions
         assert bench.content.asked == []
 
-    async def test_a_bundle_of_a_class_that_nobody_unpacks_says_which(self, bench: Bench) -> None:
+    async def test_a_bundle_of_a_class_that_is_not_served_names_the_class(self, bench: Bench) -> None:
         bench.put(deployment(template=spec(provisioner=FOREIGN)))
         await bench.reconcile_after_a_while()
         assert f'does not serve its class "{FOREIGN}"' in bench.conditions["HasValidBundle"][2]
@@ -357,7 +357,7 @@ class TestNothingIsInstalled:
         assert bench.conditions["HasValidBundle"][:2] == ("True", "UnpackSuccessful")
         assert bench.conditions["Ready"][0] == "True"
 
-    async def test_somebody_elses_bundle_on_the_name_is_reported_and_tried_again(self, bench: Bench) -> None:
+    async def test_a_bundle_of_another_owner_on_the_name_is_reported_and_tried_again(self, bench: Bench) -> None:
         bench.put(deployment())
         bench.client.put(BUNDLE_KIND, to_json(bundle(WANTED)))
         assert await bench.reconcile() == bench.retried()
@@ -431,7 +431,7 @@ class TestTheActiveContentIsKept:
         assert bench.status.active_bundle == ACTIVE
 
     @pytest.mark.parametrize("state", ["pending", "failing", "cannot be created"])
-    async def test_what_it_needs_brings_the_key_back(self, bench: Bench, state: str) -> None:
+    async def test_a_need_of_the_active_content_brings_the_key_back(self, bench: Bench, state: str) -> None:
         one = installed_before(bench)
         match state:
             case "failing":
@@ -464,14 +464,16 @@ class TestTheActiveContentIsKept:
         await bench.reconcile()
         assert bench.content.asked == [("reconcile", WANTED, "after"), ("correct drift", WANTED, "before")]
 
-    async def test_its_back_off_counts_when_the_successor_waits_for_an_event(self, bench: Bench) -> None:
+    async def test_the_back_off_of_the_active_content_counts_when_its_successor_waits_for_an_event(
+        self, bench: Bench
+    ) -> None:
         bench.put_bundle(unpacked(installed_before(bench)))
         bench.content.results[WANTED] = refused(cause=Cause.NOT_APPLICABLE)
         bench.content.results[ACTIVE] = progress(fact(Cause.API_UNAVAILABLE))
         assert await bench.reconcile() == bench.retried(report_after=ERRORS_QUIET_SECONDS)
 
     @pytest.mark.parametrize("state", ["refused", "failing"])
-    async def test_what_is_unfinished_of_it_brings_the_key_back_whatever_stalls_its_successor(
+    async def test_unfinished_active_content_brings_the_key_back_whatever_stalls_its_successor(
         self, bench: Bench, state: str
     ) -> None:
         """At a look, too, which is no attempt: drift is corrected half, or its health is not seen yet."""
@@ -487,7 +489,7 @@ class TestTheActiveContentIsKept:
         bench.content.results[ACTIVE] = progress(soon, reached=Reached.PARTLY)
         assert (await bench.reconcile(look(stalled))).next_at == bench.clock.now + 1.0
 
-    async def test_what_is_unfinished_of_it_is_not_held_back_by_the_back_off_of_its_successor(
+    async def test_unfinished_active_content_is_not_held_back_by_the_back_off_of_its_successor(
         self, bench: Bench
     ) -> None:
         """The active content waited up to a minute for what takes a moment."""
@@ -499,7 +501,7 @@ class TestTheActiveContentIsKept:
         assert (found.attempt_at, found.next_at) == (bench.clock.now + 60.0, bench.clock.now + 1.0)
 
     @pytest.mark.parametrize("state", ["refused", "failing"])
-    async def test_its_failure_at_a_look_is_tried_again_whatever_stalls_its_successor(
+    async def test_a_failure_of_the_active_content_at_a_look_is_tried_again_whatever_stalls_its_successor(
         self, bench: Bench, state: str
     ) -> None:
         one = installed_before(bench)
@@ -520,7 +522,7 @@ class TestTheActiveContentIsKept:
         await bench.reconcile()
         assert bench.content.asked == [("reconcile", WANTED, "after"), ("correct half", WANTED, "after")]
 
-    async def test_what_an_attempt_before_has_written_is_no_refusal(self, bench: Bench) -> None:
+    async def test_a_failure_after_writes_of_an_earlier_attempt_is_no_refusal(self, bench: Bench) -> None:
         one = installed_before(bench)
         bench.put_bundle(unpacked(one))
         bench.content.results[WANTED] = refused(cause=Cause.UNAVAILABLE)
@@ -559,7 +561,7 @@ class TestTheActiveContentIsKept:
         assert bench.conditions["Installed"][0] == status
         assert bench.conditions["Installed"][2].splitlines()[1:] == [messages.OPTIONS_LOST]
 
-    async def test_not_when_its_bundle_is_gone_or_somebody_elses(self, bench: Bench) -> None:
+    async def test_content_whose_bundle_is_gone_or_has_another_owner_is_not_kept(self, bench: Bench) -> None:
         bench.put(upgrading())
         bench.put_bundle(unpacked(deployment(template=spec("former"), uid="another"), digest=OTHER_DIGEST))
         assert await bench.reconcile_after_a_while() == bench.retried()
@@ -575,7 +577,9 @@ def recorded(name: str = "former") -> BundleDeployment:
 
 class TestTheBundleOfWhatIsInstalledIsGone:
     @pytest.mark.parametrize("is_refused", [False, True])
-    async def test_it_is_made_again_as_the_history_records_it(self, bench: Bench, *, is_refused: bool) -> None:
+    async def test_the_bundle_of_the_active_content_is_made_again_as_the_history_records_it(
+        self, bench: Bench, *, is_refused: bool
+    ) -> None:
         one = bench.put(recorded())
         if is_refused:
             bench.put_bundle(unpacked(one))
@@ -593,7 +597,9 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         assert (("correct drift" if is_refused else "reconcile"), ACTIVE, "before") in bench.content.asked
 
     @pytest.mark.parametrize("one", [upgrading(), recorded("edited by hand")], ids=["no template", "another"])
-    async def test_what_the_history_does_not_record_is_told(self, bench: Bench, one: BundleDeployment) -> None:
+    async def test_a_bundle_that_the_history_does_not_record_is_reported(
+        self, bench: Bench, one: BundleDeployment
+    ) -> None:
         bench.put(one)
         assert await bench.reconcile_after_a_while() == bench.retried()
         assert bench.names == {WANTED}
@@ -626,7 +632,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         assert bench.content.asked == []
         assert bench.conditions["Installed"][2].endswith(messages.bundle_has_other_content(ACTIVE))
 
-    async def test_what_cannot_be_unpacked_again_is_told(self, bench: Bench) -> None:
+    async def test_a_bundle_that_cannot_be_unpacked_again_is_reported(self, bench: Bench) -> None:
         bench.put(recorded())
         bench.put_bundle(failing(FORMER))
         await bench.reconcile_after_a_while()
@@ -645,14 +651,14 @@ class TestTheBundleOfWhatIsInstalledIsGone:
 
 
 class TestFormerBundles:
-    async def test_what_was_installed_goes_when_its_successor_is_finished(self, bench: Bench) -> None:
+    async def test_the_former_bundle_goes_when_its_successor_is_finished(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(installed_before(bench)))
         await bench.reconcile()
         assert bench.names == {WANTED}
         assert ("Normal", "shop", "Upgraded") in bench.events.told
 
-    async def test_it_stays_until_the_status_names_its_successor(self, bench: Bench) -> None:
-        """Whoever reads the status in between would find that nothing is installed."""
+    async def test_the_former_bundle_stays_until_the_status_names_its_successor(self, bench: Bench) -> None:
+        """A client that reads the status in between would find that nothing is installed."""
         bench.put_bundle(unpacked(installed_before(bench)))
         bench.content.results[WANTED] = refused()
         await bench.reconcile()
@@ -676,7 +682,7 @@ class TestFormerBundles:
             (Reached.FINISHED, Cause.LOOK_AGAIN, True),
         ],
     )
-    async def test_it_stays_while_its_successor_is_not(
+    async def test_the_former_bundle_stays_while_its_successor_is_not_finished(
         self, bench: Bench, reached: Reached, beside: Cause, *, is_over: bool
     ) -> None:
         """Finished is what nothing fails for, or is waited for; notes may last."""
@@ -690,7 +696,7 @@ class TestFormerBundles:
         assert bench.status.active_bundle == (WANTED if is_installed else ACTIVE)
         assert bench.names == ({WANTED} if is_over else {ACTIVE, WANTED})
 
-    async def test_what_was_never_installed_goes_as_soon_as_there_is_another(self, bench: Bench) -> None:
+    async def test_a_bundle_that_was_never_installed_goes_as_soon_as_there_is_another(self, bench: Bench) -> None:
         installed_before(bench)
         bench.put_bundle(unpacked(deployment(template=spec("an edit that was edited again"))))
         await bench.reconcile()
@@ -708,7 +714,7 @@ class TestFormerBundles:
 class TestARefresh:
     """The annotation asks for another Bundle of the same template."""
 
-    async def test_it_is_recorded_before_its_bundle_is_made(self, bench: Bench) -> None:
+    async def test_a_refresh_is_recorded_before_its_bundle_is_made(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment())))
         await bench.reconcile()
         bench.client.calls.clear()
@@ -719,7 +725,7 @@ class TestARefresh:
         assert bench.status.active_bundle == WANTED, "until the other one is unpacked"
         assert bench.names == {WANTED, REFRESHED}
 
-    async def test_what_is_recorded_stays_when_the_annotation_goes(self, bench: Bench) -> None:
+    async def test_a_recorded_refresh_stays_when_the_annotation_goes(self, bench: Bench) -> None:
         bench.put(deployment(annotations={REFRESH_AT_ANNOTATION: "1"}))
         await bench.reconcile()
         assert bench.names == {REFRESHED}
@@ -759,7 +765,7 @@ class TestARestoreBringsItsStatus:
         await bench.reconcile()
         assert bench.content.asked == [KEPT]
 
-    async def test_its_bundle_is_used_whatever_generation_that_observed(self, bench: Bench) -> None:
+    async def test_the_bundle_of_the_template_is_used_whatever_generation_it_observed(self, bench: Bench) -> None:
         wanted = unpacked(bench.put(deployment()))
         bench.put_bundle(replace(wanted, status=replace(wanted.status, observed_generation=17)))
         assert await bench.reconcile() == SETTLED
@@ -786,7 +792,7 @@ class TestDeleted:
         await bench.reconcile()
         assert bench.client.calls == []
 
-    async def test_what_holds_it_is_reported_and_brings_the_key_back(self, bench: Bench) -> None:
+    async def test_an_object_that_holds_the_deletion_is_reported_and_brings_the_key_back(self, bench: Bench) -> None:
         bench.put(deployment(**GOING))
         wait = fact(Cause.DELETING, "waiting for a, b", wakes=frozenset({key("a")}))
         bench.uninstall.result = progress(wait)
@@ -814,13 +820,13 @@ class TestSuspended:
         await bench.reconcile()
         assert bench.hooks.looked_at == ["shop"]
 
-    async def test_it_waits_for_nothing_any_more(self, bench: Bench) -> None:
+    async def test_a_suspended_deployment_waits_for_nothing_any_more(self, bench: Bench) -> None:
         bench.waiting.note("uid-of-shop", "shop", frozenset({namespace_wake("n")}))
         bench.put(deployment(suspend=True))
         await bench.reconcile()
         assert bench.waiting.for_namespace("n") == []
 
-    async def test_it_can_be_deleted(self, bench: Bench) -> None:
+    async def test_a_suspended_deployment_can_be_deleted(self, bench: Bench) -> None:
         bench.put(deployment(suspend=True, **GOING))
         await bench.reconcile()
         assert bench.uninstall.asked == ["shop"]
@@ -832,13 +838,13 @@ class TestAClassThatIsNotServed:
         await bench.reconcile()
         assert bench.status.active_bundle == WANTED
 
-    async def test_what_was_never_ours_is_left_alone(self, bench: Bench) -> None:
+    async def test_a_deployment_that_was_never_ours_is_left_alone(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS))
         assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
         assert bench.hooks.looked_at == []
 
-    async def test_what_was_ours_is_told_that_nobody_keeps_it_once(self, bench: Bench) -> None:
+    async def test_a_deployment_that_was_ours_reports_its_unserved_class_once(self, bench: Bench) -> None:
         bench.put_bundle(unpacked(bench.put(deployment())))
         await bench.reconcile()
         ours = bench.deployments.get("shop")
@@ -861,17 +867,17 @@ class TestAClassThatIsNotServed:
         assert "Stalled" in bench.conditions
         assert bench.client.calls == [WRITE]
 
-    async def test_it_stays_silent_while_it_goes(self, bench: Bench) -> None:
+    async def test_a_deployment_of_an_unknown_class_stays_silent_while_it_goes(self, bench: Bench) -> None:
         bench.put(deployment(provisioner="core-rukpak-io-plian", deletion_timestamp=NOW, finalizers=("x/y",)))
         assert await bench.reconcile() == SETTLED
         assert bench.client.calls == []
 
-    async def test_what_our_finalizer_holds_is_ours_to_release(self, bench: Bench) -> None:
+    async def test_a_deployment_that_our_finalizer_holds_is_ours_to_release(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS, **GOING))
         await bench.reconcile()
         assert bench.uninstall.asked == ["shop"]
 
-    async def test_what_others_hold_is_theirs(self, bench: Bench) -> None:
+    async def test_a_deployment_that_another_finalizer_holds_is_left_alone(self, bench: Bench) -> None:
         bench.put(deployment(provisioner=HELM_CLASS, deletion_timestamp=NOW, finalizers=("x/y",)))
         assert await bench.reconcile() == SETTLED
         assert bench.uninstall.asked == []
@@ -882,14 +888,14 @@ HERE = {("Secret", "a"): {"values.yaml": b"a: 1"}, ("ConfigMap", "b"): {"k": b"a
 
 
 def chart(bench: Bench, **rest: Any) -> BundleDeployment:
-    """Of other content than is installed."""
+    """Deployment of a chart, with other content than is installed."""
     given = {"provisioner": HELM_CLASS, "template": spec(provisioner=HELM_CLASS), "config": REFERENCES}
     return installed_before(bench, **{**given, **rest})
 
 
 @pytest.mark.parametrize("bench", [(HELM_CLASS,)], indirect=True)
 class TestValuesThatStandElsewhere:
-    async def test_they_are_part_of_the_options(self, bench: Bench) -> None:
+    async def test_values_are_part_of_the_options(self, bench: Bench) -> None:
         bench.values.data = dict(HERE)
         bench.put_bundle(unpacked(chart(bench)))
         assert await bench.reconcile() == SETTLED
@@ -968,7 +974,7 @@ class TestADeploymentThatIsGone:
         assert bench.content.asked == []
 
     @pytest.mark.parametrize("by", ["the wanted content", "what is kept meanwhile", "what is kept instead"])
-    async def test_what_a_stage_finds_gone_is_not_written_to(self, bench: Bench, by: str) -> None:
+    async def test_a_deployment_that_a_stage_finds_gone_is_not_written_to(self, bench: Bench, by: str) -> None:
         """It may be on its way out, with a finalizer: the server would take the status."""
         one = installed_before(bench)
         if by == "the wanted content":

@@ -1,4 +1,4 @@
-"""What becomes of an API server that refuses to show what is there, and in which order the stages are asked."""
+"""Effects of an API server that refuses to show its objects, and the order in which the stages are asked."""
 
 import dataclasses
 import math
@@ -229,7 +229,7 @@ async def test_certificates_are_kept_after_every_write_also_half_of_one(reached:
 async def test_a_certificate_that_cannot_be_had_is_told_and_no_restart_forgets_it(
     failures: list[tuple[ObjectKey, RukPakError]], applied_digest: str
 ) -> None:
-    """What the status proves after a restart is that all is there."""
+    """The digest in the status proves after a restart that all objects are there."""
     recorded = RecordedInstallation(bundle="b", digest="d", applied_digest="x", version="1")
     finished = Progress(change=StatusChange(installed=recorded), reached=Reached.FINISHED)
     stages, one = Stages(finished=finished, kept=CertificateResult(failures=failures)), settled(attempt())
@@ -262,7 +262,7 @@ async def test_content_that_could_not_be_installed_is_not_tried_again_before_it_
     assert "DRY_RUN" in stages.called
 
 
-async def test_what_has_happened_at_an_attempt_is_not_told_again_by_a_look() -> None:
+async def test_an_event_of_an_attempt_is_not_reported_again_by_a_look() -> None:
     facts = (Fact(cause=Cause.ADOPTED), Fact(cause=Cause.REFUSED))
     stages, one = Stages(refusing=None, applied=Progress(facts=facts, reached=Reached.PARTLY)), wanted()
     content = content_of(stages)
@@ -282,7 +282,7 @@ async def test_other_content_is_tried_at_once() -> None:
     assert "DRY_RUN" in stages.called
 
 
-async def test_what_is_installed_is_corrected_at_every_look() -> None:
+async def test_installed_content_is_corrected_at_every_look() -> None:
     stages, one = Stages(), wanted()
     content = content_of(stages)
     await content.reconcile_content(one, one)
@@ -292,7 +292,7 @@ async def test_what_is_installed_is_corrected_at_every_look() -> None:
 
 
 class Renderer:
-    """Of a chart that asks the cluster for what is not there yet."""
+    """Renderer of a chart that asks the cluster for objects that do not exist yet."""
 
     def __init__(self) -> None:
         self.asked = 0
@@ -306,7 +306,7 @@ class Renderer:
 
 
 async def test_a_chart_that_asks_the_cluster_is_rendered_again_from_time_to_time_though_it_fails() -> None:
-    """What it asked for may come, and no watch shows it."""
+    """The objects that it asked for may come, and no watch shows them."""
     renderer, one = Renderer(), attempt(provisioner=HELM_CLASS, is_wanted=True)
     stage: Any = RenderingStage(renderer, former=lambda _, __: [], request_content=lambda _: None)  # type: ignore[arg-type]  # all that is asked
     content, turn = content_of(Stages(), rendering=stage), Turn()
@@ -338,7 +338,7 @@ def kept_crd(reason: KeptReason) -> KeptObject:
         (KeptReason.HAD_INSTANCES, NOW - KEPT_CRDS_SECONDS, "", True),  # there may be instances again
     ],
 )
-def test_instances_of_kept_crds_are_counted_now_and_then_and_when_somebody_asks(
+def test_instances_of_kept_crds_are_counted_now_and_then_and_on_request(
     reason: KeptReason | None, judged_at: float, asked: str, *, expected: bool
 ) -> None:
     status = BundleDeploymentStatus(kept=(kept_crd(reason),) if reason is not None else ())
@@ -363,7 +363,7 @@ async def test_without_a_rendering_what_is_installed_stays_ready_though_it_is_to
     assert bool(one.state.applied.again) is is_kept
 
 
-async def test_what_ended_of_a_half_installation_is_remembered_before_it_goes() -> None:
+async def test_a_completed_object_of_a_half_installation_is_remembered_before_it_goes() -> None:
     (live,) = ours("a").values()
     health = Health(status=HealthStatus.CURRENT, message="", may_go=True)
     one = attempt()

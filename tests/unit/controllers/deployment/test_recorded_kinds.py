@@ -1,4 +1,4 @@
-"""What stands in the status before the first write of a rendering: the kinds, and the finalizer where it is needed."""
+"""Records before the first write of a rendering: the kinds in the status, and the finalizer where it is needed."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ async def test_kinds_are_recorded_before_they_are_used_and_only_when_they_are_ne
 
 
 async def test_kinds_of_the_old_content_stay_beside_those_of_the_new(bench: Bench) -> None:
-    """What the old content has is still there, and is found by them."""
+    """Objects of the old content are still there, and are found by them."""
     bench.put()
     await bench.record(config_map())
     await bench.record(SERVICE)

@@ -90,7 +90,7 @@ def names(rendered: Rendered) -> list[str]:
 # Kept
 
 
-async def test_what_was_rendered_is_kept() -> None:
+async def test_a_rendering_is_kept() -> None:
     bench = Bench(config_map("a"), config_map("b"))
     rendered = await bench.rendered()
     assert names(rendered) == ["a", "b"]
@@ -98,7 +98,7 @@ async def test_what_was_rendered_is_kept() -> None:
     assert (bench.content.renders, bench.cluster.refreshes) == (1, 0)
 
 
-async def test_what_content_asks_for_is_known_again_when_its_rendering_is_used_again() -> None:
+async def test_facts_of_content_are_known_again_when_its_rendering_is_used_again() -> None:
     bench, one = Bench(config_map("a")), attempt(bundle=unpacked(digest=FILES.digest))
     await bench.renderer.rendered(one)
     facts = one.facts
@@ -179,7 +179,7 @@ async def test_beyond_the_budget_what_was_not_used_longest_goes(monkeypatch: pyt
     assert bench.content.renders == 4
 
 
-async def test_what_is_larger_than_the_budget_is_still_rendered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_rendering_larger_than_the_budget_is_still_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BUDGET_BYTES", 1)
     bench = Bench(config_map("a"))
     await bench.rendered()

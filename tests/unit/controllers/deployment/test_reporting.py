@@ -98,7 +98,7 @@ ENDS: list[tuple[Cause, float | None, Schedule]] = [
 
 
 @pytest.mark.parametrize(("cause", "at", "schedule"), ENDS)
-async def test_what_is_written_or_needs_no_write_leaves_the_schedule_as_it_is(
+async def test_a_report_that_is_written_or_needs_no_write_leaves_the_schedule_as_it_is(
     bench: Bench, cause: Cause, at: float | None, schedule: Schedule
 ) -> None:
     for _ in range(2):
@@ -139,7 +139,7 @@ async def test_a_look_that_is_due_before_stays_due(bench: Bench) -> None:
     assert bench.client.calls == [WRITE]
 
 
-async def test_what_has_happened_is_told_though_the_status_is_postponed(bench: Bench) -> None:
+async def test_an_event_is_emitted_though_the_status_is_postponed(bench: Bench) -> None:
     """It would not be found out again."""
     await bench.report(said("one"))
     await bench.report(said("two") + progress(fact(Cause.PRUNED, "deleted a")))
@@ -205,7 +205,7 @@ async def test_about_a_deployment_that_is_gone_there_is_nothing_to_say(bench: Be
 
 
 @pytest.mark.parametrize("cause", [Cause.CONFLICT, Cause.KINDS_COMING, Cause.LOOK_AGAIN])
-async def test_what_it_waits_for_is_known_until_the_next_word(bench: Bench, cause: Cause) -> None:
+async def test_waits_of_a_deployment_are_known_until_its_next_report(bench: Bench, cause: Cause) -> None:
     """Also while nothing is told of it."""
     await bench.report(said("m", cause, wakes=MISSING))
     assert bench.waiting.for_namespace("n") == ["shop"]
@@ -225,7 +225,7 @@ async def test_a_deployment_that_went_meanwhile_waits_for_nothing(bench: Bench) 
 @pytest.mark.parametrize(
     ("own", "reason"), [(Cause.CONFLICT, "UnpackSuccessful"), (Cause.RENDERING_CONTENT, "BundleLoadFailed")]
 )
-async def test_what_a_stage_says_of_the_bundle_comes_before_what_the_bundle_says(
+async def test_a_fact_of_a_stage_about_the_bundle_comes_before_that_of_the_bundle(
     bench: Bench, own: Cause, reason: str
 ) -> None:
     await bench.report(said("m", own) + progress(valid="b1"))
@@ -233,7 +233,7 @@ async def test_what_a_stage_says_of_the_bundle_comes_before_what_the_bundle_says
 
 
 class TestWhatIsQuietAtFirst:
-    async def test_it_is_told_when_every_look_has_found_it(self, bench: Bench) -> None:
+    async def test_a_quiet_failure_is_reported_when_every_look_has_found_it(self, bench: Bench) -> None:
         due = BEGIN + ERRORS_QUIET_SECONDS
         assert await bench.report(said("down", Cause.API_UNAVAILABLE)) == dataclasses.replace(FAILED, report_at=due)
         bench.clock.now = due - 1.0
@@ -244,7 +244,7 @@ class TestWhatIsQuietAtFirst:
         assert conditions(bench.known.status)["Ready"][:2] == ("False", "Unavailable")
         assert bench.events.told == [("Warning", "shop", "Unavailable")]
 
-    async def test_its_time_begins_anew_when_one_look_does_not_find_it(self, bench: Bench) -> None:
+    async def test_the_time_of_a_quiet_failure_begins_anew_when_one_look_does_not_find_it(self, bench: Bench) -> None:
         await bench.report(said("down", Cause.API_UNAVAILABLE))
         bench.clock.now += ERRORS_QUIET_SECONDS - 1.0
         await bench.report(NO_PROGRESS)
@@ -253,12 +253,12 @@ class TestWhatIsQuietAtFirst:
         assert found.report_at == bench.clock.now + ERRORS_QUIET_SECONDS
         assert bench.client.calls == []
 
-    async def test_what_names_its_own_beginning_keeps_it(self, bench: Bench) -> None:
+    async def test_a_fact_that_names_its_own_beginning_keeps_it(self, bench: Bench) -> None:
         await bench.report(said("down", Cause.API_UNAVAILABLE))
         await bench.report(said("down", Cause.API_UNAVAILABLE, since=BEGIN - ERRORS_QUIET_SECONDS))
         assert bench.client.calls == [WRITE]
 
-    async def test_what_the_status_tells_is_told_on_after_a_restart(self, bench: Bench) -> None:
+    async def test_facts_in_the_status_are_still_reported_after_a_restart(self, bench: Bench) -> None:
         """It lasts since the status says so."""
         told = await self.told_before_a_restart(bench)
         assert {note.reason for note in told.notes} == {"Conflict", "KindsHidden", "StillUnhealthy", "PruneHeldBack"}

@@ -53,7 +53,7 @@ async def test_both_are_rendered_anew_each_time_and_kept_nowhere() -> None:
     assert not bench.renderer.is_lost(installed)
 
 
-async def test_what_was_kept_of_the_installed_content_is_compared_with() -> None:
+async def test_a_kept_rendering_of_the_installed_content_is_compared_with() -> None:
     bench, installed = SecondBench(), chart()
     await bench.rendered(installed)
     found = await bench.again(WANTED, installed)

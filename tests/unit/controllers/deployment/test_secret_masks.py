@@ -1,4 +1,4 @@
-"""What values of Secrets hold is in no condition, Event or line of the log of their deployment, whatever says it."""
+"""Values of Secrets are in no condition, Event or line of the log of their deployment, whatever says them."""
 
 import logging
 from typing import Any
@@ -56,7 +56,7 @@ async def test_values_of_secrets_are_hidden_and_those_of_config_maps_are_not() -
     assert states.hide(chart.metadata.uid, f"{REFUSAL} in europe") == f"{SHOWN} in europe"
 
 
-async def test_they_are_hidden_of_their_deployment_alone_and_until_it_is_gone() -> None:
+async def test_values_are_hidden_for_their_deployment_alone_and_until_it_is_gone() -> None:
     chart = _chart(SECRET)
     states = await _states(chart)
 
@@ -83,7 +83,7 @@ def test_former_values_stay_hidden_after_a_change_and_after_the_reference_goes()
     assert mask.hide("pruned a/former-password b/new-password") == "pruned a/*** b/***"
 
 
-def test_what_the_deployment_itself_says_is_no_secret() -> None:
+def test_names_in_the_deployment_itself_are_no_secrets() -> None:
     mask, chart = SecretMask(), _chart({"kind": "Secret", "name": "login"}, name="webshop")
     text = "a: webshop\nb: login\nc: canary-hunter22"
     mask.learn(chart, [ValuesDocument(document=text, is_secret=True)])
@@ -95,7 +95,7 @@ def test_what_the_deployment_itself_says_is_no_secret() -> None:
 
 
 class Desk:
-    """Of a chart whose values were found."""
+    """Status writer and Events of a chart whose values were found."""
 
     def __init__(self, states: DeploymentStates, one: BundleDeployment) -> None:
         self.client, self.events = FakeClient(), ToldEvents()
@@ -155,7 +155,7 @@ async def test_no_condition_note_or_event_says_them(desk: Desk) -> None:
 
 
 @pytest.mark.parametrize("is_told", [True, False])
-async def test_what_is_recorded_before_a_step_does_not_say_them(desk: Desk, *, is_told: bool) -> None:
+async def test_a_record_before_a_step_does_not_contain_secret_values(desk: Desk, *, is_told: bool) -> None:
     change = StatusChange(hooks=(FAILED_HOOK,))
     if is_told:
         await desk.writer.record(desk.known, change, ready=REFUSAL)
@@ -186,7 +186,7 @@ async def test_a_hook_that_failed_is_told_without_them(desk: Desk) -> None:
     assert CANARY not in desk.stored
 
 
-def test_what_templates_looked_up_is_hidden_beside_the_values() -> None:
+def test_secrets_that_templates_looked_up_are_hidden_beside_the_values() -> None:
     chart, mask = _chart(SECRET), SecretMask()
     mask.learn(chart, [ValuesDocument(document={"a": "given-value"}, is_secret=True)])
     mask.learn_looked_up(chart, [ValuesDocument(document={"password": CANARY}, is_secret=True)])

@@ -83,9 +83,9 @@ def rendering(content: SlowContent, jobs: Jobs[MadeContent]) -> Renderer:
 
 def kinds() -> Kinds:
     """Never asked: what is rendered here has no objects."""
-    nobody = cast("Any", None)
-    cluster = Cluster(nobody, Discovery(nobody), on_namespace=lambda _: None, on_kinds=lambda _: None)
-    return Kinds(nobody, cluster, nobody, deployments=nobody, writer=nobody)
+    unused = cast("Any", None)
+    cluster = Cluster(unused, Discovery(unused), on_namespace=lambda _: None, on_kinds=lambda _: None)
+    return Kinds(unused, cluster, unused, deployments=unused, writer=unused)
 
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:
@@ -120,7 +120,7 @@ async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> No
 
 
 async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -> None:
-    """It may be large, and nobody will ever ask for it."""
+    """It may be large, and will never be asked for."""
     content, ended = SlowContent(), asyncio.Queue[str]()
     content.gate.set()
     jobs = Jobs[MadeContent](on_end=ended.put_nowait)

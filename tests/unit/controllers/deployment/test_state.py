@@ -1,4 +1,4 @@
-"""What is remembered between two looks: what was applied, and how long something was waited for."""
+"""Memory between two looks: the applied objects, and how long something was waited for."""
 
 import pytest
 
@@ -46,10 +46,10 @@ GOING = {key("a"): live(**owned("a", deletionTimestamp="2026-01-01T00:00:00Z"))}
         ("a", ours("b"), "ab"),
         ("a", CHANGED, "a"),
         ("a", GOING, "a"),
-        ("a", ours("a", finalizers=["x"]), ""),  # somebody's field that is not ours
+        ("a", ours("a", finalizers=["x"]), ""),  # a field of another client that is not ours
     ],
 )
-def test_what_is_missing_extra_changed_or_going_differs(
+def test_objects_that_are_missing_extra_changed_or_going_differ(
     applied: str, shown: dict[ObjectKey, ObservedObject], different: str
 ) -> None:
     assert differences(after_applying(*applied).applied, shown) == set(map(key, different))
@@ -88,7 +88,7 @@ def test_a_wait_of_other_content_starts_anew() -> None:
         GroupVersionKind("", "v1", "PersistentVolumeClaim"),
     ],
 )
-def test_what_others_may_have_filled_is_never_withdrawn(gvk: GroupVersionKind) -> None:
+def test_an_object_that_others_may_have_filled_is_never_withdrawn(gvk: GroupVersionKind) -> None:
     created, shown = CreatedByThisInstall(), live(gvk=gvk, **owned())
     created.record([shown.key], {shown.key: shown.uid})
     assert created.among({shown.key: shown}) == {}
@@ -121,7 +121,7 @@ def test_names_of_former_content_are_looked_for_until_they_are_wanted_again_or_p
 # Settling
 
 
-def test_what_left_the_content_becomes_former_and_is_no_longer_expected() -> None:
+def test_an_object_that_left_the_content_becomes_former_and_is_no_longer_expected() -> None:
     state = after_applying("a", "b", "c")
     state.conflicts = frozenset({key("x")})
     state.created.record([key("a")], {key("a"): "u"})
@@ -134,7 +134,7 @@ def test_what_left_the_content_becomes_former_and_is_no_longer_expected() -> Non
     assert state.created.among(ours("a")) == {}
 
 
-def test_what_cannot_be_seen_is_still_expected() -> None:
+def test_an_object_that_cannot_be_seen_is_still_expected() -> None:
     state = DeploymentState()
     hidden = key("x", BASKET)
     state.applied.trust([*ours("a").values(), live(gvk=BASKET, **owned("x"))])
@@ -177,7 +177,7 @@ def test_uids_that_are_gone_are_remembered_up_to_a_bound(monkeypatch: pytest.Mon
     assert [states.of(uid) is None for uid in "abc"] == [False, True, True]
 
 
-def test_who_else_applied_an_object_is_known() -> None:
+def test_other_deployments_that_applied_an_object_are_known() -> None:
     states = DeploymentStates()
     for uid in "uvw":
         state = states.of(uid)
@@ -194,7 +194,7 @@ class TestFailedAttempt:
     WITHDRAWN = Fact(cause=Cause.WITHDRAWN, detail=Withdrawn())
     SKIPPED = Fact(cause=Cause.HOOKS_SKIPPED)
 
-    def test_what_has_happened_is_told_once_and_what_lasts_at_each_look(self) -> None:
+    def test_events_are_reported_once_and_lasting_facts_at_each_look(self) -> None:
         failed = FailedAttempt()
         facts = (self.WITHDRAWN, self.REFUSED, self.SKIPPED)
         failed.keep(content_key(), Progress(facts=facts, reached=Reached.PARTLY))
@@ -209,13 +209,13 @@ class TestFailedAttempt:
         assert failed.of(content_key("sha256:2")) is None
 
     @pytest.mark.parametrize("cause", [Cause.RENDERING, Cause.HOOK_RUNNING, Cause.LOOK_AGAIN, Cause.DRIFT_CORRECTED])
-    def test_what_has_not_failed_goes_on_at_each_look(self, cause: Cause) -> None:
+    def test_an_attempt_that_has_not_failed_goes_on_at_each_look(self, cause: Cause) -> None:
         failed = FailedAttempt()
         failed.keep(content_key(), Progress(facts=(self.REFUSED,)))
         failed.keep(content_key(), Progress(facts=(Fact(cause=cause),)))
         assert failed.of(content_key()) is None
 
-    def test_what_is_applied_is_looked_at_again(self) -> None:
+    def test_applied_content_is_looked_at_again(self) -> None:
         failed = FailedAttempt()
         failed.keep(content_key(), Progress(facts=(Fact(cause=Cause.UNHEALTHY_FAILED),), reached=Reached.APPLIED))
         assert failed.of(content_key()) is None

@@ -40,7 +40,7 @@ class Desk:
         return Moment(loop=self.clock.now, wall=START)
 
     async def write(self, what: Progress, *, on: BundleDeployment | None = None) -> StatusWriteResult:
-        """What follows from it for the deployment as it is known."""
+        """Write the conclusion for the deployment as it is known."""
         on = on or self.known
         after = conclude(on.status, what, NO_PROGRESS, key_facts(on, bundle="b"), self.moment()).status
         return await self.writer.write(on, after, self.writes[on.metadata.uid])
@@ -109,7 +109,7 @@ async def test_the_first_change_is_written_at_once_and_the_next_at_the_end_of_th
     assert conditions(desk.status)["Ready"][2] == "third", "what is true by now, not what was postponed"
 
 
-async def test_what_is_said_already_costs_nothing_and_starts_no_pause(desk: Desk) -> None:
+async def test_an_unchanged_status_costs_nothing_and_starts_no_pause(desk: Desk) -> None:
     desk.put(deployment())
     await desk.write(report())
     desk.clock.now += 0.9
@@ -182,7 +182,7 @@ async def test_the_next_content_waits_for_its_own_health(desk: Desk) -> None:
     assert (await desk.write(result("a", bundle="c"))).pause == 1.0
 
 
-async def test_what_is_installed_already_waits_for_no_health(desk: Desk) -> None:
+async def test_content_that_is_installed_already_waits_for_no_health(desk: Desk) -> None:
     desk.put(deployment())
     await desk.write(result())
     before = desk.status
@@ -223,14 +223,14 @@ INSTALLED, HOOKS = StatusChange(installed=installed()), StatusChange(hooks=())
         (StatusChange(valid="b"), BundleDeploymentStatus(hooks=(RECORD,), history=(entry("b"),)), False),
     ],
 )
-def test_what_is_made_of_an_older_list_is_outdated(
+def test_a_change_made_from_an_older_list_is_outdated(
     change: StatusChange, latest: BundleDeploymentStatus, *, is_so: bool
 ) -> None:
     assert is_outdated(change, BundleDeploymentStatus(), latest) is is_so
     assert not is_outdated(change, latest, latest)
 
 
-async def test_what_is_written_is_known_with_the_spec_that_is_known(desk: Desk) -> None:
+async def test_a_written_status_is_cached_with_the_known_spec(desk: Desk) -> None:
     """The answer has the version after the write, and no spec."""
     one = desk.put(deployment(generation=2, suspend=True))
     await desk.write(report())
@@ -244,7 +244,7 @@ async def test_a_deployment_that_is_gone_unseen_is_not_reported_on(desk: Desk) -
     assert (await desk.write(report())).result is WriteResult.GONE
 
 
-async def test_what_must_be_on_record_is_or_the_next_step_may_not_be(desk: Desk) -> None:
+async def test_a_step_is_not_taken_where_its_record_cannot_be_written(desk: Desk) -> None:
     one = desk.put(deployment())
     desk.put_unseen(one)
     for record in (
@@ -261,7 +261,7 @@ async def test_what_must_be_on_record_is_or_the_next_step_may_not_be(desk: Desk)
         await desk.writer.record(one, StatusChange(kinds=KINDS), ready="m")
 
 
-async def test_what_is_on_record_already_is_not_written_again(desk: Desk) -> None:
+async def test_a_change_that_is_recorded_already_is_not_written_again(desk: Desk) -> None:
     one = desk.put(deployment())
     recorded = await desk.writer.record(one, StatusChange(kinds=KINDS), ready="m")
     assert await desk.writer.record(recorded, StatusChange(kinds=KINDS), ready="m") == recorded

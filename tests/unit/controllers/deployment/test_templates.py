@@ -44,7 +44,7 @@ class Bench:
         self.bundles: Cache[Bundle] = Cache(clock=Clock())
         self.new: list[str] = []
         deployments = Cache[BundleDeployment](clock=monotonic)
-        deployments.put(SHOP)  # its last event is a moment old: nobody doubts that it exists
+        deployments.put(SHOP)  # its last event is a moment old: its existence is not checked
         existence = Existence(self.client.as_client(), BUNDLE_DEPLOYMENTS, deployments, on_gone=lambda _: None)
         self.templates = Templates(self.client.as_client(), self.bundles, existence, on_new=self.new.append)
 
@@ -135,7 +135,7 @@ LIKE_OURS = bundle_of(SHOP)
     ],
     ids=["no controller", "no hash", "going", "another spec under our hash", "another's", "of another template"],
 )
-def test_what_only_looks_like_it_is_not_it(bench: Bench, other: Bundle) -> None:
+def test_a_similar_bundle_is_not_the_bundle_of_the_template(bench: Bench, other: Bundle) -> None:
     bench.there(other)
     assert bench.find(SHOP) is None
 
@@ -148,7 +148,9 @@ def test_what_only_looks_like_it_is_not_it(bench: Bench, other: Bundle) -> None:
         (replace(bundle_of(SHOP), spec=spec("others")), "with a spec that differs"),
     ],
 )
-async def test_somebody_elses_bundle_on_the_name_is_a_named_conflict(bench: Bench, other: Bundle, text: str) -> None:
+async def test_a_bundle_of_another_owner_on_the_name_is_a_named_conflict(
+    bench: Bench, other: Bundle, text: str
+) -> None:
     stored = bench.there(other, seen=False)
     with pytest.raises(ConflictError, match=f'Bundle "{NAME}" exists.*{text}'):
         await bench.bundle_of(SHOP)
@@ -167,7 +169,7 @@ async def test_a_bundle_that_is_still_going_is_told_and_tried_again(bench: Bench
         await bench.bundle_of(SHOP)
 
 
-async def test_what_a_deployment_of_the_name_left_behind_becomes_ours(bench: Bench) -> None:
+async def test_a_bundle_that_a_deployment_of_the_name_left_behind_becomes_ours(bench: Bench) -> None:
     orphan = bench.there(replace(bundle_of(SHOP), metadata=bundle(NAME, labels=OUR_LABELS).metadata), seen=False)
     taken = await bench.bundle_of(SHOP)
     assert taken is not None
@@ -178,7 +180,7 @@ async def test_what_a_deployment_of_the_name_left_behind_becomes_ours(bench: Ben
 
 
 @pytest.mark.parametrize("change", [{"labels": {}}, {"labels": {**OUR_LABELS, OWNER_NAME_LABEL: "x"}}])
-async def test_what_was_not_left_by_a_deployment_of_the_name_stays(bench: Bench, change: dict[str, Any]) -> None:
+async def test_a_bundle_that_no_deployment_of_the_name_left_stays(bench: Bench, change: dict[str, Any]) -> None:
     bench.there(replace(bundle_of(SHOP), metadata=bundle(NAME, **change).metadata), seen=False)
     with pytest.raises(ConflictError):
         await bench.bundle_of(SHOP)
@@ -193,7 +195,7 @@ def test_the_active_bundle_is_the_one_that_the_status_names_and_that_is_ours(ben
 
 
 async def test_failed_edits_do_not_pile_up(bench: Bench) -> None:
-    """Of any number of templates in a row, what was never installed goes as soon as there is a newer one."""
+    """Bundles of any number of templates in a row that were never installed go as soon as there is a newer one."""
     installed = bench.there(bundle_of(SHOP))
     past = bench.there(bundle_of(deployment(template=spec("past"))))
     strangers = bench.there(bundle_of(deployment("other", uid="uid-of-other")))

@@ -131,7 +131,7 @@ TRIED = ["refused", "status"]
 STALLED = Schedule(failures=1)
 
 
-async def test_what_is_installed_is_written_with_short_texts(desk: Desk) -> None:
+async def test_a_too_large_status_is_written_with_short_texts(desk: Desk) -> None:
     assert await desk.report(LARGE) == STALLED
     assert desk.calls == TRIED
     found = conditions(desk.status)
@@ -143,7 +143,7 @@ async def test_what_is_installed_is_written_with_short_texts(desk: Desk) -> None
     assert desk.known.status == desk.status
 
 
-async def test_what_is_installed_keeps_its_options_without_values_and_former_installations_lose_theirs(
+async def test_the_active_installation_keeps_its_options_without_values_and_former_ones_lose_theirs(
     desk: Desk,
 ) -> None:
     await desk.report(LARGE)
@@ -214,7 +214,7 @@ async def test_an_object_that_changed_and_has_no_room_still_costs_one_request(de
     assert desk.calls == ["refused"]
 
 
-async def test_what_must_be_on_record_is_recorded(desk: Desk) -> None:
+async def test_a_record_before_a_step_is_written_in_short(desk: Desk) -> None:
     change = LARGE.change + StatusChange(hooks=(RECORD,) * 10)
     written = await desk.writer.record(desk.known, change, ready="Applying 1 object")
     assert desk.calls == TRIED

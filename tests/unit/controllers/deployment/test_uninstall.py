@@ -1,4 +1,4 @@
-"""Ordered deletion: what goes now, what is waited for, and what nobody may delete."""
+"""Ordered deletion: what goes now, what is waited for, and what must not be deleted."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -56,7 +56,7 @@ KINDS = (CONFIG_MAPS.gvk, CRDS.gvk, BASKET)
 
 @dataclass
 class Hooks:
-    """Of a chart that has these; each is unfinished as often as it says. `lost`: nobody knows which it has.
+    """Hooks of a chart; each is unfinished as often as it says. `lost`: it is unknown which hooks it has.
 
     `left`: what keeps those that have run from going.
     """
@@ -101,7 +101,7 @@ class Bench:
         self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, templates, hooks)
 
     def shows_orphaning(self, _deployment: BundleDeployment, _state: DeploymentState) -> bool:
-        """Of the Bundle of what is installed."""
+        """Whether the Bundle of the installed content shows orphaning."""
         return self.bundle_is_orphaned
 
     def deleted(self, *finalizers: str, recorded: tuple[GroupVersionKind, ...] = KINDS) -> BundleDeployment:
@@ -149,7 +149,7 @@ async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
 
 
 def text(progress: Progress) -> str:
-    """Of the first fact."""
+    """Text of the first fact."""
     return progress.facts[0].text
 
 
@@ -195,7 +195,7 @@ async def test_custom_resources_go_first_then_crds_then_the_finalizer(bench: Ben
     assert ("ConfigMap", "m") in bench.client.objects, "the collector's work"
 
 
-async def test_what_is_going_already_is_waited_for_and_not_deleted_again(bench: Bench) -> None:
+async def test_an_object_that_is_being_deleted_is_waited_for_and_not_deleted_again(bench: Bench) -> None:
     bench.has(BASKETS, "x", deletionTimestamp=NOW, finalizers=["example.com/hold"])
     bench.has(BASKETS, "y", deletionTimestamp=NOW, finalizers=["example.com/hold", "other"])
     bench.has(BASKETS, "z", deletionTimestamp=NOW)
@@ -236,7 +236,7 @@ async def test_many_are_counted_and_some_are_named(bench: Bench) -> None:
     assert "x5" not in said
 
 
-async def test_what_outlives_the_deployment_stays(bench: Bench) -> None:
+async def test_an_object_that_outlives_the_deployment_stays(bench: Bench) -> None:
     marks = {OWNER_UID_ANNOTATION: OWNER.uid, PRUNE_ANNOTATION: "false"}
     bench.has(BASKETS, "x", ownerReferences=[], labels=OUR_LABELS, annotations=marks)
     await bench.proceed(bench.deleted())
@@ -283,14 +283,14 @@ async def test_the_deployment_waits_for_what_is_left_of_its_hooks(bench: Bench, 
     assert bench.writes == []
 
 
-async def test_nothing_is_deleted_while_nobody_knows_the_hooks(bench: Bench) -> None:
+async def test_nothing_is_deleted_while_the_hooks_are_unknown(bench: Bench) -> None:
     bench.hooks.lost = Progress(facts=(_said(Cause.HOOKS_UNKNOWN, "lost"),))
     bench.has(BASKETS, "x")
     assert await bench.proceed(bench.deleted()) == bench.hooks.lost
     assert bench.writes == []
 
 
-async def test_that_hooks_are_skipped_is_told_at_each_look(bench: Bench) -> None:
+async def test_skipped_hooks_are_reported_at_each_look(bench: Bench) -> None:
     bench.hooks.notes = (HOOKS_SKIPPED,)
     bench.has(BASKETS, "x")
     assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING, Cause.HOOKS_SKIPPED]
@@ -334,7 +334,7 @@ async def test_custom_kinds_that_cannot_be_seen_are_waited_for_and_said(bench: B
     assert concluded(result).wakes == kind_wakes([BASKET.group_kind])
 
 
-async def test_what_can_be_seen_goes_meanwhile(bench: Bench) -> None:
+async def test_visible_objects_go_while_a_kind_is_hidden(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.cluster.resources.append(Resource(gvk=WIDGET, plural="widgets", namespaced=True))
     result = await bench.proceed(bench.deleted(recorded=(*KINDS, WIDGET)))
@@ -344,7 +344,7 @@ async def test_what_can_be_seen_goes_meanwhile(bench: Bench) -> None:
 
 
 async def test_built_in_kinds_that_were_not_listed_yet_are_waited_for(bench: Bench) -> None:
-    """What the collector has orphaned might be among them."""
+    """Objects that the collector has orphaned might be among them."""
     bench.has(BASKETS, "x")
     bench.watches.informer(CONFIG_MAPS).synced.clear()
     bench.watches.informer(CRDS).synced.clear()
@@ -390,7 +390,7 @@ async def test_a_bundle_without_its_owner_says_so_where_nothing_has_a_reference(
     assert bench.writes == FINALIZER_GOES
 
 
-async def test_what_a_former_deployment_of_the_name_left_proves_no_orphaning(bench: Bench) -> None:
+async def test_objects_that_a_former_deployment_of_the_name_left_prove_no_orphaning(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.has(CONFIG_MAPS, "left", ownerReferences=[])
     assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING]
@@ -419,7 +419,7 @@ async def test_labels_alone_prove_no_orphaning(bench: Bench) -> None:
     assert causes(await bench.proceed(bench.deleted())) == [Cause.DELETING]
 
 
-async def test_what_has_no_owner_reference_is_deleted_by_us_with_all_else_before_namespaces(bench: Bench) -> None:
+async def test_an_object_without_an_owner_reference_is_deleted_by_us_before_namespaces(bench: Bench) -> None:
     bench.lists(NAMESPACES)
     bench.has(NAMESPACES, "n", ownerReferences=[], annotations=ANNOTATED)
     bench.has(CONFIG_MAPS, "m")
@@ -431,7 +431,7 @@ async def test_what_has_no_owner_reference_is_deleted_by_us_with_all_else_before
     assert bench.writes == ["delete ConfigMap m", "delete Namespace n"]
 
 
-async def test_what_others_have_of_a_crd_holds_the_deletion_until_it_is_allowed(bench: Bench) -> None:
+async def test_instances_of_others_of_a_crd_hold_the_deletion_until_it_is_allowed(bench: Bench) -> None:
     bench.has(CRDS, CRD_NAME, ownerReferences=[], annotations=ANNOTATED)
     bench.client.put("Basket", {"metadata": {"name": "theirs", "namespace": "shop", "uid": "v"}})
     of = bench.deleted()
@@ -448,7 +448,7 @@ async def test_what_others_have_of_a_crd_holds_the_deletion_until_it_is_allowed(
     assert bench.writes == [f"delete CustomResourceDefinition {CRD_NAME}"]
 
 
-async def test_what_the_collector_has_orphaned_says_so_to_a_process_that_did_not_see_it(bench: Bench) -> None:
+async def test_an_orphan_of_the_collector_proves_orphaning_to_a_process_that_did_not_see_it(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.client.put("Basket", {"metadata": {"name": "x", "uid": "u", "ownerReferences": [OWNER.reference]}})
     place = key("stripped", CONFIG_MAPS.gvk)
@@ -467,7 +467,7 @@ async def test_orphaning_waits_for_kinds_that_cannot_be_seen(bench: Bench) -> No
     assert ready(result)[2].startswith("Orphaning: the API server does not serve Basket.shop.example.org")
 
 
-async def test_what_cannot_be_orphaned_is_told_and_tried_again(bench: Bench) -> None:
+async def test_an_object_that_cannot_be_orphaned_is_reported_and_tried_again(bench: Bench) -> None:
     bench.has(BASKETS, "x")
     bench.client.failing["patch"] = refusal(ForbiddenError, "no")
     bench.seen(bench.deleted(ORDERED_DELETION_FINALIZER, ORPHAN))

@@ -86,7 +86,7 @@ EXTRA = as_applied(desired(config_map("c", v="1")))
     ("lives", "is_untouched"),
     [
         ((A, B), True),
-        ((A,), True),  # somebody deleted the other one
+        ((A,), True),  # another client deleted the other one
         ((), False),
         ((A, UPGRADED), False),
         ((A, B, EXTRA), False),

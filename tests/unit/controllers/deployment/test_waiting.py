@@ -1,4 +1,4 @@
-"""A change wakes the deployments that it concerns, and nobody else."""
+"""A change wakes the deployments that it concerns, and no others."""
 
 import pytest
 
@@ -80,7 +80,7 @@ def test_the_last_word_counts(waiting: WaitingDeployments) -> None:
     assert waiting.for_object(key("b")) == []
 
 
-def test_who_is_gone_waits_for_nothing(waiting: WaitingDeployments) -> None:
+def test_a_deployment_that_is_gone_waits_for_nothing(waiting: WaitingDeployments) -> None:
     waiting.ended("uid for-basket")
     waiting.ended("unknown")
     assert waiting.for_kinds({BASKET}) == ["for-both"]

@@ -1,4 +1,4 @@
-"""What a deployment tells of the Bundle of its template that is not unpacked: as the Bundle itself tells it."""
+"""A deployment reports the Bundle of its template that is not unpacked as the Bundle itself reports it."""
 
 import dataclasses
 
@@ -44,7 +44,7 @@ def foreign(one: Bundle, name: str = FOREIGN) -> Bundle:
 
 
 def told(one: Bundle) -> dict[str, tuple[str, str, str]]:
-    """By a deployment that has nothing installed, after the first moment."""
+    """Conditions of a deployment that has nothing installed, after the first moment."""
     lasting = dataclasses.replace(unpack_fact(one, CLASSES), since=0.0)
     return conditions(after(FRESH, progress(lasting)))
 
@@ -68,7 +68,7 @@ def told(one: Bundle) -> dict[str, tuple[str, str, str]]:
         (foreign(bundle(), "core.rukpak.io/plain"), Cause.BUNDLE_UNPACKING, WAITING),  # a legacy spelling
     ],
 )
-def test_what_is_found_and_said(one: Bundle, cause: Cause, text: str) -> None:
+def test_a_bundle_that_is_not_unpacked_has_a_cause_and_a_text(one: Bundle, cause: Cause, text: str) -> None:
     found = unpack_fact(one, CLASSES)
     assert (found.cause, found.text) == (cause, text)
     assert (found.objects, found.at, found.wakes) == ((), None, frozenset()), "its watch brings the key back"
@@ -131,7 +131,7 @@ def test_has_valid_bundle(one: Bundle, valid: tuple[str, str, str]) -> None:
     ],
 )
 def test_a_deployment_is_as_its_bundle_is(one: Bundle, ready: tuple[str, str, str], beside: str) -> None:
-    """What holds it up is told in Ready."""
+    """Ready names the obstacle."""
     found = told(one)
     assert found["Ready"] == ready
     assert {"Reconciling", "Stalled"} & found.keys() == {beside}

@@ -1,4 +1,4 @@
-"""What a BundleInstance does about the BundleDeployment of its name, one situation after the other."""
+"""Reconciles of a BundleInstance with the BundleDeployment of its name, one situation after the other."""
 
 import asyncio
 from typing import Any
@@ -147,7 +147,7 @@ CASES = {
 
 
 @pytest.mark.parametrize(("found", "expected"), CASES.values(), ids=CASES.keys())
-def test_whose_it_is(found: BundleDeployment, expected: ChildSituation) -> None:
+def test_a_deployment_on_the_name_has_one_situation(found: BundleDeployment, expected: ChildSituation) -> None:
     assert situation(found, instance()) is expected
 
 
@@ -229,21 +229,21 @@ async def test_a_failure_ends_when_the_deployment_speaks_again(bench: Bench) -> 
     assert bench.status.notes == ()
 
 
-async def test_what_is_left_behind_is_taken_only_by_an_instance_that_exists(bench: Bench) -> None:
+async def test_a_deployment_left_behind_is_taken_only_by_an_instance_that_exists(bench: Bench) -> None:
     bench.has(instance())
     bench.has_deployment(deployment(labels=LABELS))
     assert await bench.reconcile() == [ALIVE, CHANGE]
     assert bench.mirror.metadata.owner_references[0].uid == INSTANCE_UID
 
 
-async def test_what_is_left_behind_is_not_taken_for_an_instance_that_is_gone(bench: Bench) -> None:
+async def test_a_deployment_left_behind_is_not_taken_for_an_instance_that_is_gone(bench: Bench) -> None:
     bench.has(instance())
     bench.has_deployment(deployment(labels=LABELS))
     del bench.client.objects[BUNDLE_INSTANCE_KIND, "shop"]
     assert await bench.reconcile() == [ALIVE]
 
 
-async def test_somebody_who_changes_the_spec_again_and_again_is_not_followed(bench: Bench) -> None:
+async def test_a_client_that_changes_the_spec_again_and_again_is_not_followed(bench: Bench) -> None:
     """A webhook that rewrites what is sent, for example."""
     bench.has(instance(status=BundleInstanceStatus(conditions=saying("True").conditions, observed_generation=1)))
     for _ in range(REPAIRS):
@@ -279,7 +279,7 @@ async def test_an_edit_that_was_refused_is_no_drift_when_it_succeeds(bench: Benc
     assert bench.reverted == ["shop"]
 
 
-async def test_one_that_another_client_changed_meanwhile_is_tried_again_without_a_word(bench: Bench) -> None:
+async def test_a_deployment_that_another_client_changed_meanwhile_is_tried_again_without_a_word(bench: Bench) -> None:
     bench.has(instance())
     bench.has_deployment(ours(suspend=True))
     bench.client.failing["patch"] = refusal(StaleError)
@@ -302,7 +302,7 @@ async def test_a_change_that_the_api_server_undoes_is_told(bench: Bench) -> None
     assert bench.reverted == []
 
 
-async def test_one_that_is_being_deleted_is_not_changed(bench: Bench) -> None:
+async def test_a_deployment_that_is_being_deleted_is_not_changed(bench: Bench) -> None:
     bench.has(instance())
     bench.has_deployment(ours(suspend=True, deletion_timestamp=NOW))
     assert await bench.reconcile() == []

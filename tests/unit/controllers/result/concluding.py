@@ -111,7 +111,7 @@ def after(
 
 
 def problems(one: Case) -> list[str]:
-    """What is not as the case says."""
+    """Differences between the conclusion and the case."""
     found = one.conclusion()
     seen = {**_of_status(found.status), **_of_queue(found), "same": found.status}
     wrong = [

@@ -32,7 +32,7 @@ NODE = ContentPending(source="image", message='Back-off pulling image "q.io/a:1"
 
 
 def refused(cause: Cause, since: float, *others: Fact, node: ContentPending = NODE) -> Progress:
-    """By the registry, and the node has not got it either."""
+    """Progress of an image that the registry refuses and that the node has not got either."""
     return progress(fact(cause, LOGIN, since=since), fact(Cause.IMAGE_PENDING, node), *others)
 
 

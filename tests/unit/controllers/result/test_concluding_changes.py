@@ -1,4 +1,4 @@
-"""What a change of a status is told by, as a user lives through it: each transition one Event, in full, and once."""
+"""Events of changes of a status, as a user lives through them: each transition one Event, in full, and once."""
 
 from dataclasses import replace
 
@@ -289,7 +289,7 @@ def test_a_long_text_stands_in_one_condition() -> None:
         (["one", "two"], "Instantiated bundle b1 successfully\none\ntwo"),
     ],
 )
-def test_what_else_there_is_to_know_stands_beside_installed(notes: list[str], message: str) -> None:
+def test_notes_stand_beside_installed(notes: list[str], message: str) -> None:
     facts = [fact(Cause.OVERRIDE_UNMATCHED, note) for note in notes]
     status = after(READY, NO_PROGRESS, progress(*facts, reached=FINISHED))
     found = find_condition(status.conditions, "Installed")

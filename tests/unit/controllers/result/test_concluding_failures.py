@@ -1,4 +1,4 @@
-"""What is refused, and what is told of it once."""
+"""Refusals, and the reports about them, each once."""
 
 from dataclasses import replace
 

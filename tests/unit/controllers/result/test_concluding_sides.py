@@ -114,7 +114,7 @@ def test_drift_that_is_corrected_is_well_again_while_the_wanted_bundle_is_waited
     assert well.status == "True"
 
 
-def test_what_a_short_status_has_no_room_for_is_not_told_at_each_write() -> None:
+def test_a_note_without_room_in_a_short_status_emits_no_event_at_each_write() -> None:
     lines = [fact(Cause.OVERRIDE_UNMATCHED, f"entry {number}") for number in range(6)]
     large = fact(Cause.STATUS_TOO_LARGE)
     first = conclude(READY, NO_PROGRESS, progress(large, *lines, reached=FINISHED), FIRST, at(NOW))

@@ -55,7 +55,7 @@ ERRORS: list[tuple[RukPakError, str]] = [
 ]
 
 
-def test_what_another_client_keeps_changing_has_a_cause_of_its_own_where_it_is_told() -> None:
+def test_contested_fields_have_a_cause_for_each_kind_that_reports_them() -> None:
     assert MIRROR_ERRORS.cause_of(ContestedError("x")) == "MirrorContested"
     assert BUNDLE_ERRORS.cause_of(ContestedError("x")) == "BundleConflict"
 

@@ -1,4 +1,4 @@
-"""What `Installed` says of the content that is installed, while other content is on its way."""
+"""Texts of `Installed` about the installed content while other content is on its way."""
 
 import pytest
 
@@ -46,7 +46,7 @@ def said(
     "cause",
     [Cause.BUNDLE_UNPACKING, Cause.UNPACK_FAILED, Cause.RENDERING, Cause.RENDERING_CONTENT, Cause.VALUES_MISSING],
 )
-def test_it_names_the_generation_and_the_chart_that_it_speaks_of(cause: Cause) -> None:
+def test_installed_names_its_generation_and_its_chart(cause: Cause) -> None:
     expected = f"{B1}: redis 18.1.0 of generation 1; what generation 2 asks for is not installed yet"
     assert said(fact(cause, since=0.0), content=CHART) == expected
 
@@ -80,7 +80,9 @@ def test_other_values_for_the_same_bundle_are_other_content() -> None:
     ],
     ids=["plain", "without a version", "a CSV", "of a former release", "nothing is known", "a branch has moved"],
 )
-def test_what_is_known_of_it(content: InstalledContent | None, version: str, generation: int, expected: str) -> None:
+def test_installed_says_what_is_known_of_the_content(
+    content: InstalledContent | None, version: str, generation: int, expected: str
+) -> None:
     found = said(fact(Cause.BUNDLE_UNPACKING, since=0.0), content=content, version=version, generation=generation)
     assert found == expected
 
@@ -89,7 +91,7 @@ def test_a_note_beside_it_announces_no_other_content() -> None:
     assert said(fact(Cause.HOOKS_SKIPPED), content=CHART) == B1
 
 
-def test_what_is_applied_is_what_is_installed() -> None:
+def test_applied_content_is_the_installed_content() -> None:
     history = (entry(2),)
     wanted = progress(
         fact(Cause.UNHEALTHY), reached=Reached.APPLIED, installed=installed("b2", "d2", history=history, content=CHART)

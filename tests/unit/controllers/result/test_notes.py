@@ -1,4 +1,4 @@
-"""What stands in `status.notes`: the cause, the first object, since when, and what a restart knows a fact by."""
+"""Notes in the status: the cause, the first object, since when, and what a restart knows a fact by."""
 
 from dataclasses import replace
 
@@ -72,7 +72,7 @@ def test_when_it_began_is_counted_from_the_note_without_a_memory() -> None:
         fact(Cause.REFUSED, ContestedFields(managers=()), MAP, OTHER_MAP),
     ],
 )
-def test_what_is_another_fact(other: object) -> None:
+def test_facts_that_differ_have_other_identities(other: object) -> None:
     assert identity_of(other, as_it_is) != identity_of(REFUSED, as_it_is)  # type: ignore[arg-type]
 
 
@@ -83,7 +83,7 @@ def test_what_is_another_fact(other: object) -> None:
         replace(REFUSED, since=1.0, at=7.0, wakes=frozenset({POD})),
     ],
 )
-def test_what_is_the_same_fact(same: object) -> None:
+def test_facts_that_mean_the_same_have_one_identity(same: object) -> None:
     assert identity_of(same, as_it_is) == identity_of(REFUSED, as_it_is)  # type: ignore[arg-type]
 
 
@@ -141,7 +141,7 @@ def test_a_timestamp_is_in_whole_seconds_of_utc() -> None:
     assert Clock(loop=0.0, wall=START + 1.9).timestamp(seconds_ago=-10) == "2026-01-01T00:00:11Z"
 
 
-def test_what_hooks_say_is_masked_and_recorded() -> None:
+def test_messages_of_hooks_are_masked_and_recorded() -> None:
     running = RunningHook(revision="r", run="1", event="pre-install", version="v1", kind="Job", name="j")
     failed = hook_record(run="1", kind="Job", name="j", result="Failed", message="token=hunter2")
     change = progress(fact(Cause.APPLYING), hooks=(failed,), running_hook=running)

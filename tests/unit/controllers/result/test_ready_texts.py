@@ -57,7 +57,7 @@ UPGRADED = ILL + progress(installed=installed("b2", "d2"), valid="b2")
     [(NO_PROGRESS, UPGRADED), (progress(fact(Cause.HOOKS_SKIPPED)), KEPT)],
     ids=["objects on their way", "a note of the wanted content"],
 )
-def test_what_ends_a_refusal(wanted: Progress, kept: Progress) -> None:
+def test_a_refusal_ends_when_the_upgrade_continues(wanted: Progress, kept: Progress) -> None:
     assert told(after(UPGRADE_REFUSED, wanted, kept, SECOND), "Installed").startswith("True Instantiated bundle")
 
 

@@ -252,7 +252,7 @@ ALL = [*WANTED, *INSTALLED, *BUNDLE]
 
 
 @pytest.mark.parametrize("one", ALL, ids=[f"{one.cause}-{number}" for number, one in enumerate(ALL)])
-def test_what_a_row_makes_of_its_cause(one: Seen) -> None:
+def test_a_cause_is_reported_as_its_row_says(one: Seen) -> None:
     found = _conclusion(one, one.quiet)
     status, events = found.status, [f"{event.type} {event.reason}" for event in (*found.happened, *found.events)]
 
@@ -276,7 +276,7 @@ def test_a_failure_begins_no_attempt_before_its_time_or_a_wake_up(one: Seen) -> 
 
 
 @pytest.mark.parametrize("one", [one for one in ALL if one.quiet], ids=lambda one: one.cause)
-def test_what_may_end_by_itself_is_quiet_at_first(one: Seen) -> None:
+def test_a_cause_that_may_end_by_itself_is_quiet_at_first(one: Seen) -> None:
     found = _conclusion(one, one.quiet - 0.5)
 
     assert not found.events

@@ -80,5 +80,5 @@ def test_no_text_decides_anything() -> None:
         ("self.said = text", False),
     ],
 )
-def test_what_counts_as_a_text_that_decides(source: str, *, is_found: bool) -> None:
+def test_a_text_that_decides_is_found(source: str, *, is_found: bool) -> None:
     assert bool(list(found_in(source))) is is_found

@@ -28,13 +28,13 @@ def modules_that_import(*names: str) -> set[str]:
     return found
 
 
-def test_who_makes_conditions() -> None:
+def test_only_the_listed_modules_make_conditions() -> None:
     assert modules_that_import(*CONDITION_MAKERS) == MAKERS
 
 
-def test_who_writes_a_status() -> None:
+def test_only_the_listed_modules_write_a_status() -> None:
     assert modules_that_import("StatusWriter") == WRITERS
 
 
-def test_who_concludes() -> None:
+def test_only_the_listed_modules_conclude() -> None:
     assert modules_that_import("conclude") == CONCLUDING
