@@ -108,7 +108,7 @@ class Cluster:
         return self._namespaces, self._crd_watch
 
     def broken_service(self, group: str) -> str:
-        """Which API service of the group is not available, and its own reason; empty: none that is known."""
+        """The API service of the group that is not available, and its own reason; empty: none that is known."""
         return self._broken.get(group, "")
 
     async def refresh(self) -> None:
@@ -227,7 +227,7 @@ class Cluster:
                 self._on_kinds(arrived)
 
     def _pause(self) -> float | None:
-        """Before discovery is asked again; None: until something changes."""
+        """Seconds before discovery is asked again; None: until something changes."""
         if any(self._is_new(since) for since in self._awaited.values()):
             return LAG_INTERVAL_SECONDS
         return LATE_INTERVAL_SECONDS if self._awaited or self._unanswered else None

@@ -90,7 +90,7 @@ class _BundleHead(msgspec.Struct, frozen=True):
 
 
 class ConfigMapUsers:
-    """Which Bundles refer to which ConfigMaps: a watch of its own, because every replica serves the webhook."""
+    """Bundles that refer to ConfigMaps, by a watch of its own, because every replica serves the webhook."""
 
     def __init__(self, client: Client, *, on_restore: OnRestore | None = None) -> None:
         self._users: dict[str, set[str]] = {}

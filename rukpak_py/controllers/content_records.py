@@ -68,7 +68,7 @@ class ContentRecords:
         return await asyncio.to_thread(self._store.image, access.image, canonical_class(access.provisioner_class))
 
     async def image_unpacked(self, access: ImageAccess, digest: str, *, artifact_type: str = "") -> None:
-        """This is its content, and this reader has proved access."""
+        """Record the content of the image, and that this reader has proved access."""
         now = monotonic()
         self._recent |= {uid: now for uid in (access.bundle, access.deployment) if uid}
         record = ImageRecord(

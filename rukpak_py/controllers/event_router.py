@@ -80,7 +80,7 @@ class WatchedKind(Generic[Kind]):
         self._attached: Listeners[Kind] | None = None
 
     def attach(self, listeners: Listeners[Kind]) -> None:
-        """Once, before the first event: the listeners are made with this cache."""
+        """Attach the listeners once, before the first event: they are made with this cache."""
         self._attached = listeners
 
     def handler(self) -> Handler:
@@ -118,7 +118,7 @@ class WatchedKind(Generic[Kind]):
         self.queue.wake(obj.metadata.name)
 
     def forget(self, obj: Kind) -> None:
-        """It is gone, and no watch has said so."""
+        """Drop an object that is gone although no watch has said so."""
         self.cache.drop(obj.metadata.name, obj.metadata.uid)
         self.gone(obj)
 
@@ -140,7 +140,7 @@ class EventRouter:
         return [self.bundles.handler(), self.deployments.handler(), self.instances.handler()]
 
     def close(self) -> None:
-        """No key is given out any more."""
+        """Close the queues: no key is given out any more."""
         self.bundles.queue.close()
         self.deployments.queue.close()
         self.instances.queue.close()
@@ -172,11 +172,11 @@ class EventRouter:
         self._wake(self.waiting.for_quota(namespace))
 
     def kinds_changed(self, kinds: Collection[GroupKind]) -> None:
-        """They are served, established, or listed for the first time now; or no more."""
+        """Wake those that wait for kinds that are served, established or listed for the first time now, or no more."""
         self._wake(self.waiting.for_kinds(kinds))
 
     def _wake(self, names: Collection[str]) -> None:
-        """Also those that a worker has in hand: what they wait for is noted at the end of their reconcile."""
+        """Wake these and those that a worker has in hand: what they wait for is noted at the end of their reconcile."""
         for name in {*names, *self.deployments.queue.in_hand}:
             self.deployments.queue.wake(name)
 
@@ -198,7 +198,7 @@ class EventRouter:
             self._wake_bundles(lambda source: source.image is not None)
 
     def _wake_charts(self, key: ObjectKey) -> None:
-        """Those that take values from this object, which came, changed or went."""
+        """Wake deployments that take values from this object, which came, changed or went."""
         for deployment in self.deployments.cache:
             spec = deployment.spec
             if spec.provisioner_class == HELM_CLASS and refers_to(spec.config, key.kind, key.name):
@@ -235,7 +235,7 @@ def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:
 
 
 def _may_be_ours(body: Mapping[str, Any]) -> bool:
-    """Without the caches, so with every Bundle of a deployment: we create those, and know them before Kopf does."""
+    """Judge without the caches, so take every Bundle of a deployment: we create those, and know them before Kopf."""
     owners = (body.get("metadata") or {}).get("ownerReferences") or ()
     return _is_ours_by_itself(body) or any(owner.get("kind") == BUNDLE_DEPLOYMENT_KIND for owner in owners)
 
@@ -255,7 +255,7 @@ def _is_of_our_family(name: str) -> bool:
 
 
 def _is_said_to_be_ours(body: Mapping[str, Any]) -> bool:
-    """Its class may have changed while no operator ran: its status must not go on to say that all is well."""
+    """Whether Ready is ours: the class may have changed while no operator ran, and Ready must not stay true."""
     conditions = (body.get("status") or {}).get("conditions") or ()
     return any(
         one.get("type") == ConditionType.READY and one.get("reason") != Reason.CLASS_NOT_SERVED for one in conditions

@@ -1,4 +1,4 @@
-"""After deletions: stop unused watches, sweep content without references, put back what must not be gone.
+"""Work after deletions: stop unused watches, sweep content without references, put back what must not be gone.
 
 Nothing here is urgent, and nothing of it may end the process: what fails is logged and tried again later.
 """

@@ -33,7 +33,7 @@ Key = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Finished(Generic[T]):
-    """How a job ended: with a value, or with an error whose text is for the user."""
+    """The end of a job: a value, or an error whose text is for the user."""
 
     value: T | None = None
     error: RukPakError | None = None
@@ -163,7 +163,7 @@ class Jobs(Generic[T]):
         return key in self._jobs and not self._jobs[key].is_done
 
     def seconds(self, key: Key) -> float:
-        """How long the job has been at work; waiting for its place does not count."""
+        """Time for which the job has been at work; waiting for its place does not count."""
         job = self._jobs.get(key)
         return monotonic() - job.began if job is not None and job.began is not None else 0.0
 

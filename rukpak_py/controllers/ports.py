@@ -26,7 +26,7 @@ class Sources(Protocol):
         """The content of a source, within all limits; `Waiting` where a watch will bring the Bundle back."""
 
     async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
-        """Its content is stored, or of no use: what was only there to bring it may go. No call in the usual case."""
+        """Remove what was only there to bring the content, which is stored or of no use. No call in the usual case."""
 
 
 class Content(Protocol):
@@ -80,10 +80,10 @@ class Records(Protocol):
 
     @property
     def are_new(self) -> bool:
-        """This process is the first that keeps records beside this content: an operator without records made it."""
+        """Whether this process is the first that keeps records: an operator without records made this content."""
 
     async def keep(self, record: BundleRecord) -> None:
-        """It counts from now on. Where it cannot be written to disk now, it is written later."""
+        """Keep a record, which counts from now on. Where it cannot be written to disk now, it is written later."""
 
     async def image_unpacked(self, access: ImageAccess, digest: str, *, artifact_type: str = "") -> None:
         """The content of an image by its digest is stored, and this reader has proved access to the image."""

@@ -55,7 +55,7 @@ class Turn:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Schedule:
-    """How a key goes on; times are those of the loop. Without failures and times the key is settled.
+    """The next steps of a key; times are those of the loop. Without failures and times the key is settled.
 
     `attempt_at` None after a failure: only a wake-up brings another attempt.
     """
@@ -140,7 +140,7 @@ class Queue(Generic[Key]):
 
     @property
     def is_idle(self) -> bool:
-        """No key waits for a worker or is with one; timers may still be running."""
+        """Whether no key waits for a worker or is with one; timers may still be running."""
         return not self._dirty and not self._processing
 
     def add(self, key: Key) -> None:
@@ -164,7 +164,7 @@ class Queue(Generic[Key]):
         self.add(key)
 
     def turn(self, key: Key) -> Turn:
-        """Once for each key that `get` gave. A wake-up is spent by it, unless an attempt is under way already."""
+        """Begin a turn, once for each key that `get` gave. It spends a wake-up, unless an attempt is under way."""
         known = self._schedules.get(key)
         if known is None:
             self._awake.discard(key)
@@ -230,7 +230,7 @@ class Queue(Generic[Key]):
             self._give_place(key)
 
     def close(self) -> None:
-        """No key is given out any more; workers leave at their next `get`. What a worker holds it may finish."""
+        """Give out no more keys; workers leave at their next `get`. What a worker holds it may finish."""
         self._closed = True
         for timers in (self._timers, self._delayed):
             for timer in timers.values():

@@ -74,7 +74,7 @@ class QuotaWatch:
 
 
 def _limits_of(quota: LiveObject) -> Limits:
-    """As the server enforces them: those of the status, which follow those of the spec."""
+    """Limits as the server enforces them: those of the status, which follow those of the spec."""
     try:
         return _QUOTA.decode(quota.json or b"{}").status.hard
     except msgspec.DecodeError:

@@ -42,7 +42,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
 
 
 def failed(turn: Turn, *, at_least: float = 0.0) -> Schedule:
-    """After a reconcile that has come to no conclusion. A look at a key that has failed is no other failure."""
+    """Schedule after a reconcile without a conclusion. A look at a key that has failed is no other failure."""
     if not turn.is_attempt and turn.attempt_at is not None:
         return Schedule(failures=turn.failures, attempt_at=turn.attempt_at)
     failures = turn.failures + 1

@@ -53,7 +53,7 @@ class StoredObject(msgspec.Struct, frozen=True, rename="camel"):
         return text | {key: base64.b64decode(value) for key, value in (self.binary_data or {}).items()}
 
     def own(self) -> str:
-        """Why nothing may refer to this Secret, when it is the operator's own; empty when it is not."""
+        """Reason why nothing may refer to this Secret, when it is the operator's own; empty when it is not."""
         name, labels, annotations = self.metadata.name, self.metadata.labels, self.metadata.annotations
         return own_by_name(name) or own_by_marks(name, kind=self.type or "", labels=labels, annotations=annotations)
 

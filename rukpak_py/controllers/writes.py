@@ -64,14 +64,14 @@ class StatusWriteResult:
 
 @dataclass(kw_only=True, slots=True)
 class StatusWrites:
-    """When the status of one object was written last, and since when one is held for what follows in a moment."""
+    """Times of one object's status: the last write, and since when one is held for what follows in a moment."""
 
     written_at: float = float("-inf")
     refused_in: str = ""  # the version of the object for which the whole status was too large
     _held: tuple[str, float] | None = None
 
     def due(self, awaited: str, now: float) -> float:
-        """When the next one may be written; it may be in the past."""
+        """Time when the next status may be written; it may be in the past."""
         if not awaited:
             self._held = None
         elif self._held is None or self._held[0] != awaited:
@@ -79,7 +79,7 @@ class StatusWrites:
         return max(self.written_at, self._held[1] if self._held else self.written_at) + WRITE_INTERVAL_SECONDS
 
     def unchanged(self) -> None:
-        """Nothing is held any more: the status is as it should be."""
+        """Hold nothing any more: the status is as it should be."""
         self._held = None
 
     def written(self, now: float) -> None:
@@ -109,12 +109,12 @@ class StatusWriter(Generic[Kind]):
         self._pace = pace
 
     def latest(self, obj: Kind) -> Kind | None:
-        """As this process knows it now. None: it is gone, or another one by now."""
+        """The object as this process knows it now. None: it is gone, or another one by now."""
         latest = self._cache.get(obj.metadata.name)
         return latest if latest is not None and latest.metadata.uid == obj.metadata.uid else None
 
     async def write(self, latest: Kind, status: Any, writes: StatusWrites | None = None) -> StatusWriteResult:
-        """In the place of the status that `latest` has. Without `writes` it is not paced."""
+        """Write the status in the place of that of `latest`. Without `writes` it is not paced."""
         writes = writes or StatusWrites()
         if status == latest.status:
             writes.unchanged()

@@ -1,4 +1,4 @@
-"""Which BundleDeployment a Bundle is of, as the caches show it, and what that one has installed by its name."""
+"""The BundleDeployment of a Bundle, as the caches show it, and what that one has installed by its name."""
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, Installation

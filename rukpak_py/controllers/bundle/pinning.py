@@ -122,7 +122,7 @@ class Pinning:
         return self._unpacked(bundle, record or self._as_the_status_says(bundle))
 
     async def _follow_deployment(self, bundle: Bundle, record: BundleRecord) -> None:
-        """Another deployment of its name took the Bundle over: what is installed belongs to that one from now on."""
+        """Record another deployment of the name that took the Bundle over: the content is that one's from now on."""
         uid = self._deployment_uid(bundle)
         if uid and uid != record.deployment:
             await self._records.keep(structs.replace(record, deployment=uid))
@@ -148,7 +148,7 @@ class Pinning:
         )
 
     def _as_the_status_says(self, bundle: Bundle) -> BundleRecord:
-        """To write a status once more; never to be kept."""
+        """Record made from the status, to write the status once more; never to be kept."""
         status = bundle.status
         return BundleRecord(
             uid=bundle.metadata.uid,

@@ -205,7 +205,7 @@ class BundleReconciler:
         await self._jobs.close()
 
     def _reset(self, bundle: Bundle) -> None:
-        """Its content is no concern of this process for now."""
+        """Forget the content of the Bundle: it is no concern of this process for now."""
         self._jobs.drop(bundle)
         self._states.reset(bundle.metadata.uid)
         self._refills.end(bundle.metadata.uid)
@@ -254,7 +254,7 @@ class BundleReconciler:
         return progress
 
     def _settle(self, uid: str) -> None:
-        """Its content is there."""
+        """Note that the content is present."""
         state = self._states.of(uid)
         state.is_requested = False
         self._present(uid)
@@ -299,7 +299,7 @@ class BundleReconciler:
         return _about(failure)
 
     def _is_unasked(self, bundle: Bundle) -> bool:
-        """It is unpacked, and only the slow pass looks for its content."""
+        """Whether the Bundle is unpacked and only the slow pass looks for its content."""
         return is_pinned(bundle) and not self._states.of(bundle.metadata.uid).is_requested
 
     async def _kept(self, bundle: Bundle) -> Progress:
@@ -315,7 +315,7 @@ class BundleReconciler:
         return await self._pinning.as_recorded(bundle)
 
     async def _without_content(self, bundle: Bundle, state: BundleState) -> Progress:
-        """Its content is lost. What another process has told of that stays until this one has tried."""
+        """Report lost content. The report of another process stays until this one has tried to fetch it."""
         is_told = any(note.reason == Cause.CONTENT_MISSING for note in bundle.status.notes)
         if is_told and not state.refill_failure:
             return NO_PROGRESS

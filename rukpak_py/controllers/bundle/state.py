@@ -90,12 +90,12 @@ class Refills:
         return True
 
     def looked_at(self, uid: str) -> None:
-        """It is doubtful no more: the next one has its turn."""
+        """Give the next one its turn: the Bundle is doubtful no more."""
         self._doubtful.pop(uid, None)
         self._wake_next()
 
     def end(self, uid: str) -> None:
-        """Its place is free, if it had one."""
+        """Free the place of the Bundle, if it had one."""
         self._doubtful.pop(uid, None)
         if uid in self._places:
             self._places.discard(uid)

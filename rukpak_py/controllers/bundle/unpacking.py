@@ -68,7 +68,7 @@ _DIRECT_CAUSES: Mapping[DirectAnswer, Cause] = {
 
 
 class UnpackJobs:
-    """At most one for each Bundle, in the lane of its source."""
+    """Jobs that unpack: at most one for each Bundle, in the lane of its source."""
 
     def __init__(
         self,
@@ -130,7 +130,7 @@ class UnpackJobs:
         return self._jobs.is_running(_key(bundle))
 
     def seconds(self, bundle: Bundle) -> float:
-        """How long the job has been at work."""
+        """Time for which the job has been at work."""
         return self._jobs.seconds(_key(bundle))
 
     def take(self, bundle: Bundle) -> Result | None:
@@ -234,7 +234,7 @@ def fetch_failed(error: RukPakError, message: str) -> Fact:
 
 
 def _of_installed(result: Result, source: Source) -> Result:
-    """Where what is asked for is gone: why it is asked for, and not what the source of the template has now."""
+    """Explain a result about installed content that is gone: why it is asked for, not the source of the template."""
     match result:
         case Fact(cause=Cause.FETCH_CONTENT | Cause.FETCH_NOT_FOUND | Cause.IMAGE_NOT_FOUND, detail=Words() as said):
             return replace(result, detail=InstalledContentGone(words=said.words, line=said.line, pin=source.pin))
@@ -245,7 +245,7 @@ def _of_installed(result: Result, source: Source) -> Result:
 
 
 def _waiting(waiting: Waiting, source: Source) -> ImageAwaited:
-    """Without a message nothing bad is known of the node's attempt, and nothing is told of it."""
+    """Facts about an awaited image. Without a message no failure of the node's attempt is known, nor reported."""
     pod, direct = Fact(cause=Cause.IMAGE_COMING), None
     if waiting.message:
         detail = ContentPending(source=source.type, message=waiting.message, line=waiting.brief)

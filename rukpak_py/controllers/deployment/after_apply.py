@@ -1,4 +1,4 @@
-"""After everything is applied: health, then pruning, then the final word.
+"""Steps after everything is applied: health, then pruning, then the final word.
 
 Health comes from the watches; only why a workload stays unhealthy is asked of its pods. What left the content goes
 when the new content is healthy (or applied, if the deployment says so), within its budget. What may not be deleted is
@@ -129,7 +129,7 @@ class AfterApply:
                 return await self._delete(applied, planned, leaving)
 
     async def _with_unlabelled(self, attempt: Attempt, planned: Planned) -> Planned:
-        """With what the watch does not show of former content, because a label was stripped."""
+        """Add objects of former content to the plan that the watch does not show, because a label was stripped."""
         owned, plan = self._owned(attempt), planned.plan
         hidden = [key for key in attempt.state.former.keys if key not in owned]
         found = await owned_but_unlabelled(planned.target, hidden)
@@ -305,7 +305,7 @@ def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[Obj
 
 
 def _told_for(attempt: Attempt) -> float:
-    """How long the status has told, by a former process too, that this content is not healthy."""
+    """Seconds for which the status has reported, by a former process too, that this content is not healthy."""
     if attempt.installed is None or attempt.installed.bundle != attempt.bundle.metadata.name:
         return 0.0
     found = (note.since for note in attempt.deployment.status.notes if note.id == HEALTH_ID)

@@ -92,7 +92,7 @@ def _former_key(content: ContentKey) -> tuple[str, ...]:
 
 
 def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) -> bool:
-    """From the first list alone. `active`: an attempt with what the history says is installed."""
+    """Recall from the first list alone. `active`: an attempt with what the history says is installed."""
     if active is None:
         return False
     kept = active.installed.kept if active.installed is not None else ()

@@ -66,7 +66,7 @@ class Attempt:
 
     @property
     def namespace(self) -> str:
-        """Where objects go that name no namespace."""
+        """Namespace of objects that name none."""
         return self.install_namespace or self.chosen_namespace
 
     @property
@@ -118,7 +118,7 @@ class Attempt:
 
     @property
     def is_untouched(self) -> bool:
-        """Nothing of any other content was applied since this one was: what differs is drift."""
+        """Whether no other content was applied since this one was: what differs is drift."""
         return self.state.is_untouched(self.content)
 
     def makes(self, obj: Object) -> bool:

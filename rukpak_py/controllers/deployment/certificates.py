@@ -62,7 +62,7 @@ class CertificateStage:
         )
 
     async def issue_missing(self, attempt: Attempt) -> CertificateResult:
-        """Before workloads are applied, which mount the Secrets."""
+        """Issue missing certificates before workloads are applied, which mount the Secrets."""
         if not _wanted(attempt).certificates or not self._secrets.is_synced:
             return CertificateResult()  # what comes after the apply waits for the watch
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
@@ -71,7 +71,7 @@ class CertificateStage:
         )
 
     async def keep(self, attempt: Attempt) -> CertificateResult:
-        """After every apply, also one that failed, and whenever everything is as it was applied."""
+        """Keep certificates after every apply, also one that failed, and whenever everything is as it was applied."""
         wanted = _wanted(attempt)
         if not wanted.certificates:
             return CertificateResult(failures=[*wanted.problems])

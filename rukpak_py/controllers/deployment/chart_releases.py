@@ -1,4 +1,4 @@
-"""As which release a chart is rendered for an attempt, in which way, and what its templates may look up.
+"""The release as which a chart is rendered for an attempt, the way of rendering, and what templates may look up.
 
 What is installed is rendered again as it was rendered at first, until its next upgrade: in the way that its entry of
 the history records, and with the same answer of `.Release.IsUpgrade`. Anything else is rendered in the newest way.
@@ -40,7 +40,7 @@ class ClusterCapabilities:
         self._discovery = discovery
 
     async def told(self) -> Capabilities:
-        """As helm without access to a cluster is told them: the version of the server, and each kind that it serves."""
+        """Capabilities for helm without access to a cluster: the server's version, and each kind that it serves."""
         body = await self._version()
         try:
             version = msgspec.json.decode(body, type=_ServerVersion)

@@ -34,7 +34,7 @@ class ValuesMissingError(UnavailableError):
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundValues:
-    """In the order of the references; what is optional and missing is in neither. With an `error` both are empty."""
+    """Values in the order of the references, without missing optional ones. With an `error` both are empty."""
 
     recorded: tuple[RecordedValues, ...] = ()
     documents: tuple[ValuesDocument, ...] = ()

@@ -26,7 +26,7 @@ GONE = Progress(reached=Reached.GONE)
 
 
 def in_seconds(seconds: float) -> float:
-    """As a time of the loop."""
+    """Time of the loop, so many seconds from now."""
     return asyncio.get_running_loop().time() + seconds
 
 

@@ -44,7 +44,7 @@ class Gates:
         self._states = states
 
     def candidate(self, attempt: Attempt, rendered: Rendered, active: Attempt | None, target: Target) -> Candidate:
-        """Before looking. `active`: what is installed; None when nothing is, or when its options are lost."""
+        """Make a candidate before looking. `active`: the installed content; None: none, or its options are lost."""
         applied = attempt.state.applied.fields
         was_begun = bool(attempt.deployment.status.kinds)  # they were recorded before the first write
 

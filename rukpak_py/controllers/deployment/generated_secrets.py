@@ -1,4 +1,4 @@
-"""Before a rendering of a chart is applied that is not the installed one: whether it would renew generated passwords.
+"""A gate before a rendering of a chart that is not the installed one: whether it would renew generated passwords.
 
 Templates without `lookup` make them anew at each rendering. Only Secrets that the plan changes are read; where a value
 would change, what is installed and what is wanted are rendered once more: a value that comes out differently is
@@ -147,7 +147,7 @@ class GeneratedSecrets:
     async def judge(
         self, attempt: Attempt, active: Attempt | None, planned: Planned, *, rendering: str
     ) -> Progress | tuple[Fact, ...]:
-        """Before the first write: why it is refused or waits, or what is told about it. `rendering`: its digest."""
+        """Judge before the first write: refuse, wait, or report facts. `rendering`: digest of the rendering."""
         passed = attempt.state.passed_gates
         if not attempt.is_nondeterministic:
             return ()

@@ -142,7 +142,7 @@ def _better(former: str, latest: InstallOutcome) -> str:
 
 
 def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
-    """Those of what was installed before are of no interest once it is replaced."""
+    """Records of hooks; those of a former installation are dropped once it is replaced."""
     status, installed = attempt.deployment.status, attempt.installed
     if installed is not None and installed.entry is not None and is_rendering_of(installed.entry, attempt):
         return status.hooks
@@ -158,7 +158,7 @@ def _rendering_digest(attempt: Attempt, latest: Installation | None) -> str:
 
 
 def _made(attempt: Attempt, latest: Installation | None) -> Rendering:
-    """How, as the digest."""
+    """Way of the rendering, taken from the same place as its digest."""
     if attempt.facts is not None:
         return attempt.facts.made
     if latest is None or not is_rendering_of(latest, attempt):

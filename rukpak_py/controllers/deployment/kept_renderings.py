@@ -61,7 +61,7 @@ class KeptRenderings:
         return sealed
 
     async def render(self, attempt: Attempt, tree: Tree, options: RenderOptions) -> RenderedContent:
-        """Without a look at what is kept, and without keeping it."""
+        """Render without a look at kept renderings, and without keeping the result."""
         made = await self._releases.rendering_of(attempt)
         release = await self._releases.release_of(attempt, made)
         sees_all_files = made.renderer == ChartRenderer.OFFLINE
@@ -78,7 +78,7 @@ class KeptRenderings:
         return replace(rendered, made=made)
 
     async def _sealed(self, attempt: Attempt, content: RenderedContent) -> RenderedContent:
-        """With the digest that may stand in a status; a plain one where that is what stands there already."""
+        """Content with the digest that may stand in a status; a plain one where the status has a plain one already."""
         known = installed_rendering(attempt)
         if known and not key_id(known):
             return content

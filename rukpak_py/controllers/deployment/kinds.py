@@ -101,7 +101,7 @@ class Kinds:
     async def record(
         self, deployment: BundleDeployment, desired: tuple[Desired, ...], hooks: tuple[Hook, ...] = ()
     ) -> None:
-        """Before the first write. Where deletion needs an order, the finalizer is written first.
+        """Record the kinds before the first write. Where deletion needs an order, the finalizer is written first.
 
         NotFoundError, StaleError: the deployment went or was changed, and nothing may be written for it.
         """
@@ -201,7 +201,7 @@ class Kinds:
         return resource_of
 
     def versions_of(self, crd: str) -> list[Resource]:
-        """How the instances of the CRD with this name are served."""
+        """Resources as which the instances of the CRD with this name are served."""
         return versions_of(self.served, crd)
 
     def _watch(self, served: Sequence[Resource], unserved: frozenset[GroupKind]) -> HiddenKinds:
@@ -217,7 +217,7 @@ class Kinds:
         return self._explained(hidden)
 
     def _explained(self, hidden: HiddenKinds) -> HiddenKinds:
-        """With what is known of why they are hidden."""
+        """Hidden kinds with the known reasons."""
         broken = {kind: self._cluster.broken_service(kind.group) for kind in hidden.unserved | hidden.unlisted}
         denied: dict[GroupKind, str] = {}
         for kind in hidden.unlisted:

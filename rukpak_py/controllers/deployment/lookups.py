@@ -70,7 +70,7 @@ class LookingUp:
     policy: LookupPolicy
 
     def hidden_by_name(self, namespace: str, name: str) -> str:
-        """Why a Secret of this name is not even read; an empty `name`: none of the namespace, "" for all of them."""
+        """Reason why a Secret of this name is not even read; an empty `name`: none of the namespace, "" for all."""
         if not namespace:
             return "a list of all Secrets of the cluster has those of the operator"
         if self._is_system(namespace):
@@ -83,7 +83,7 @@ class LookingUp:
         )
 
     def hidden(self, metadata: Metadata, secret_type: str) -> str:
-        """Why this Secret of a namespace in which some can be seen is not shown; empty: it is."""
+        """Reason why this Secret of a namespace in which some can be seen is not shown; empty: it is."""
         is_system = self._is_system(metadata.namespace)
         name, labels, annotations = metadata.name, metadata.labels, metadata.annotations
         own = own_by_name(name) if is_system else ""

@@ -71,7 +71,7 @@ def instantiated(bundle: str) -> str:
 
 
 def instantiated_before(bundle: str, what: str, installed: int, wanted: int) -> str:
-    """While other content is wanted. `what`: the name and the version of what is installed, where it says them.
+    """Message while other content is wanted. `what`: name and version of the installed content, where it says them.
 
     `installed`: the generation that asked for it; 0: unknown. Another one may ask for the same content, and the same
     for other content: a branch has moved, or values in a Secret were changed.
@@ -114,7 +114,7 @@ def over_budget(leaving: Collection[ObjectKey], most: int) -> str:
 
 
 def held_back(leaving: Collection[ObjectKey]) -> str:
-    """After some minutes of waiting for health: what that holds back."""
+    """Message about objects that are held back after some minutes of waiting for health."""
     are = "is" if len(leaving) == 1 else "are"
     return (
         f"{counted(len(leaving))} no longer in the bundle {are} kept until the new content is healthy: "
@@ -248,7 +248,7 @@ def hook_not_run(event: HookEvent, why: str) -> str:
 
 
 def hook_failed(event: HookEvent, key: ObjectKey, why: str) -> str:
-    """With what to do next: it is not run again by itself."""
+    """Message about a failed hook, with what to do next: it is not run again by itself."""
     instead = SKIP_DELETE_HOOKS if event in DELETE_EVENTS else "change spec.template or spec.config"
     return (
         f"the {event} hook {key} failed{f': {why}' if why else ''}. Look at the logs of its pods; to run it again, set "

@@ -1,7 +1,8 @@
-"""Once for each deployment: what a former release gave an owner reference, though the collector must not take it.
+"""Conversion of objects that the collector must not delete, though a former release gave them an owner reference.
 
-The finalizer comes first: without it, nothing would delete what has no owner reference. Suspended deployments are
-converted, too, because they can be deleted like others. What was as it had been applied still is.
+It happens once for each deployment. The finalizer comes first: without it, nothing would delete objects without an
+owner reference. Suspended deployments are converted, too, because they can be deleted like others. What was as it had
+been applied still is.
 """
 
 import logging

@@ -1,4 +1,4 @@
-"""From what is wanted and what there is to a plan. Objects of kinds that cannot be used yet are set apart.
+"""Plans from wanted and existing objects. Objects of kinds that cannot be used yet are set apart.
 
 `held`: of kinds that exist and cannot be seen at the moment. `later`: of kinds that this content brings; they are
 looked for once the kind is served, and created only after that. `done`: what has ended and was deleted without us, as

@@ -1,4 +1,4 @@
-"""Why workloads are not healthy, as their pods say it: one LIST for a workload that has failed, or stays unhealthy.
+"""Causes of unhealthy workloads, as their pods say them: one LIST for a workload that has failed, or stays unhealthy.
 
 What was said holds while the workload looks the same, and is asked again now and then for as long as it is told: a pod
 may come to fail for another reason unseen. Who may not list pods sees what the workload itself says.

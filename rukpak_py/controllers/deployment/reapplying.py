@@ -50,7 +50,7 @@ class Reapplying:
 def due(
     deployments: Iterable[BundleDeployment], last: float, passed: float, every: float
 ) -> Iterator[BundleDeployment]:
-    """Those whose time came after `last` seconds, and not after `passed` seconds."""
+    """Deployments whose time came after `last` seconds, and not after `passed` seconds."""
     for one in deployments:
         offset = _share(one.metadata.uid) * every
         if (passed - offset) // every > (last - offset) // every:
@@ -58,5 +58,5 @@ def due(
 
 
 def _share(uid: str) -> float:
-    """From 0 to 1, the same each time."""
+    """A number from 0 to 1 for the deployment, the same each time."""
     return int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4]) / 2**32

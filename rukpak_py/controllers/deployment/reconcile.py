@@ -120,7 +120,7 @@ class DeploymentReconciler:
     async def _bundle(
         self, deployment: BundleDeployment, state: DeploymentState, turn: Turn
     ) -> Bundle | Progress | None:
-        """That of the template, or why there is none; only an attempt tries again to make it. None: see `bundle_of`."""
+        """The Bundle of the template, or why there is none; only an attempt makes it again. None: see `bundle_of`."""
         template = state.template_hash(deployment)
         if not turn.is_attempt and state.unmade is not None and state.unmade.template == template:
             found = self._templates.find(deployment, template)
@@ -165,7 +165,7 @@ class DeploymentReconciler:
         return await self._not_corrected(deployment)
 
     def _not_unpacked(self, deployment: BundleDeployment, wanted: Bundle, found: FoundValues) -> Fact:
-        """Why the wanted content cannot be installed (yet): its Bundle is not there, or the values of its chart."""
+        """Fact about content that cannot be installed (yet): its Bundle is not there, or the values of its chart."""
         if not wanted.status.is_unpacked or found.error is None:
             return unpack_fact(wanted, self._classes)
         fact = values_fact(found.error)
@@ -176,7 +176,7 @@ class DeploymentReconciler:
     async def _keep_active(
         self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues = NO_VALUES
     ) -> Progress:
-        """With the options that it was installed with, whatever the spec says meanwhile."""
+        """Keep the active content with the options that it was installed with, whatever the spec says meanwhile."""
         active = self._active(deployment, state, found)
         if active is not None:
             return await self._content.reconcile_content(active, active)
@@ -184,7 +184,7 @@ class DeploymentReconciler:
         return converted + await self._not_corrected(deployment)
 
     async def _converted(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
-        """Where nothing proves what was applied, and so nothing of it can be lost."""
+        """Convert where nothing proves what was applied, and so nothing of it can be lost."""
         await self._ownership_form.convert(deployment, state)
         return NO_PROGRESS
 
@@ -195,7 +195,7 @@ class DeploymentReconciler:
         return self._attempts.active(deployment, bundle, state, found)
 
     async def _not_corrected(self, deployment: BundleDeployment) -> Progress:
-        """Why what is installed cannot be kept as it was; nothing where what that needs is on its way."""
+        """Report why the installed content cannot be kept as it was; nothing where what that needs is on its way."""
         name, bundle = deployment.status.active_bundle, self._templates.active(deployment)
         if not name:
             return NO_PROGRESS
@@ -218,13 +218,13 @@ def _is_held_by_us(deployment: BundleDeployment) -> bool:
 
 
 def _has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
-    """It was made again: content that was never installed is not what is kept, and not past the gates."""
+    """Whether the Bundle was made again: content that was never installed is not kept, and has not passed the gates."""
     digest = deployment.status.digest
     return bool(digest) and bundle.status.digest != digest
 
 
 def _not_served(deployment: BundleDeployment) -> list[Fact]:
-    """Its class is served elsewhere by now: told once, and only where this operator has told something before.
+    """Report a class that is served elsewhere: once, and only where this operator has reported something before.
 
     Ready is ours alone, so it tells; afterwards the status belongs to the operator that serves the class. One that
     looks like a class of ours is served nowhere.

@@ -126,7 +126,7 @@ class ContentReconciler:
         return self._half_upgrade.told(attempt, active, rendered, progress)
 
     async def _not_applied_again(self, attempt: Attempt, hidden: HiddenKinds, rendered: Progress) -> Progress:
-        """Without its rendering nothing can be; that is told where something is wrong with the objects, too.
+        """Report content that cannot be applied again without its rendering, also where its objects have failures.
 
         What waits comes back; what has failed is left until everything is to be applied again the next time.
         """
@@ -199,7 +199,7 @@ class ContentReconciler:
         return await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
 
     async def _hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> HooksOver | Progress:
-        """After what they may need is there."""
+        """Run hooks after the objects that they may need are applied."""
         if not self._hooks.are_due_before(attempt, rendered):
             return HooksOver()
         first = await self._applier.apply_before_hooks(attempt, rendered, planned)
@@ -275,7 +275,7 @@ class ContentReconciler:
 
     @staticmethod
     def _set_apart(planned: Planned, *, may_be_hidden: bool) -> Fact | None:
-        """While the content is not whole: kinds that it brings, or of new content, kinds that are hidden."""
+        """Fact about content that is not whole: kinds that it brings, or of new content, kinds that are hidden."""
         if planned.later:
             kinds = frozenset(one.head.gvk.group_kind for one in planned.later)
             return Fact(cause=Cause.KINDS_COMING, detail=KindsToCome(kinds=names_of(kinds)), wakes=kind_wakes(kinds))
@@ -304,7 +304,7 @@ class ContentReconciler:
 
 
 def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
-    """No watch shows instances of others: those of kept CRDs are counted now and then, and when a request asks."""
+    """Whether to count instances of kept CRDs: now and then, and on request. No watch shows instances of others."""
     status = attempt.deployment.status
     if not kept_for_instances(status.kept):
         return False
@@ -314,7 +314,7 @@ def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
 
 
 async def _kept_certificates(certificates: CertificateStage, attempt: Attempt, progress: Progress) -> CertificateResult:
-    """Also of content that was applied half-way: custom resources may need the very webhooks that lack a CA."""
+    """Keep certificates, also of half-applied content: custom resources may need the very webhooks that lack a CA."""
     if progress.reached is Reached.NOTHING:
         return CertificateResult()
     return await certificates.keep(attempt)

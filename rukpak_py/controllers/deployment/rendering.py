@@ -1,4 +1,4 @@
-"""From stored content to what a deployment wants: rendered, its kinds resolved, normalised. Kept within one budget.
+"""Renderings of stored content for deployments: kinds resolved, normalised, and kept within one budget.
 
 The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
 needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.

@@ -65,13 +65,13 @@ class RenderingStage:
         self._renderer.drop_superseded(uid, wanted)
 
     def lost(self, attempt: Attempt) -> Progress:
-        """That what was rendered cannot be known any more; nothing where it can, or was not asked for yet."""
+        """Report a rendering that cannot be known any more; nothing where it can, or was not asked for yet."""
         return _LOST if self._renderer.is_lost(attempt) else NO_PROGRESS
 
     async def recall(
         self, attempt: Attempt, active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]
     ) -> Progress | None:
-        """After a restart: what was applied, and which names the content before had. Else it is still rendered."""
+        """Recall after a restart what was applied, and the names of the content before. Else it is still rendered."""
         state = attempt.state
         if state.former.is_complete or not state.applied.is_empty:
             return None

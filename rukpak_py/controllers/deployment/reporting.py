@@ -87,7 +87,7 @@ class Reporting:
         return await self._written(latest, state, findings, conclusion)
 
     async def with_refresh(self, deployment: BundleDeployment) -> BundleDeployment:
-        """With a refresh that is asked for in its status: after that another Bundle is wanted, whatever happens."""
+        """Record a requested refresh in the status: after that another Bundle is wanted, whatever happens."""
         asked = deployment.metadata.annotations.get(REFRESH_AT_ANNOTATION, "")
         if asked in {"", deployment.status.last_handled_refresh_at}:
             return deployment
@@ -142,6 +142,6 @@ def _since(fact: Fact, state: DeploymentState) -> Fact:
 
 
 def _soon(schedule: Schedule, clock: Clock, pause: float) -> Schedule:
-    """With a look after the pause: the conclusion is drawn anew then."""
+    """Schedule with a look after the pause: the conclusion is drawn anew then."""
     due = clock.loop + pause
     return dataclasses.replace(schedule, report_at=min(due, schedule.report_at or due))

@@ -33,7 +33,7 @@ class SecretMask:
         self._mask: Mask | None = None
 
     def learn(self, deployment: BundleDeployment, documents: Iterable[ValuesDocument]) -> None:
-        """These are the secret values of the deployment now."""
+        """Learn the current secret values of the deployment."""
         found = tuple(documents) or self._latest  # without any, objects of the former ones may still be there
         if found != self._latest:
             self._latest, self._former = found, self._latest or self._former

@@ -102,7 +102,7 @@ class DeploymentState:
         return self.untouched is not None and self.untouched.has_same_objects(content)
 
     def applying(self, content: ContentKey) -> None:
-        """Until all of it is applied nothing is as it was applied: neither the old content nor the new."""
+        """Note that an apply begins: until all is applied, neither the old content nor the new is as applied."""
         self.content = None
         if self.begun != content:
             self.written = frozenset()
@@ -132,7 +132,7 @@ class DeploymentState:
         self.tried.forget()
 
     def shares(self, objects: tuple[SharedObject, ...]) -> None:
-        """It is no part of what was applied, also where it could not be seen before."""
+        """Note shared objects: they are no part of what was applied, also where they could not be seen before."""
         self.shared = objects
         for one in objects:
             self.applied.forget(one.key)
@@ -156,7 +156,7 @@ class DeploymentStates:
         return iter(self._states.values())
 
     def attach(self, *listeners: Callable[[str], None]) -> None:
-        """Once: they hear the uid of each deployment that has ended."""
+        """Attach the listeners, once: they hear the uid of each deployment that has ended."""
         self._listeners = listeners
 
     def of(self, uid: str) -> DeploymentState | None:

@@ -78,13 +78,13 @@ FILLED_BY_OTHERS = frozenset(
 
 
 class PendingWaits:
-    """How long something has been waited for: a stage goes on without it when it lasts."""
+    """Times at which waits began: a stage goes on without what it waits for when the wait lasts."""
 
     def __init__(self) -> None:
         self._since: dict[str, tuple[ContentKey | None, float]] = {}
 
     def waited(self, what: str, now: float, content: ContentKey | None = None) -> float:
-        """From the first call for this content on, until `over`."""
+        """Seconds from the first call for this content on, until `over`."""
         if what not in self._since or self._since[what][0] != content:
             self._since[what] = content, now
         return now - self._since[what][1]
@@ -151,7 +151,7 @@ class TriedOut:
 
 
 class UnmadeBundle(NamedTuple):
-    """Why the Bundle of this template could not be made at the last attempt."""
+    """Reason why the Bundle of this template could not be made at the last attempt."""
 
     template: str
     fact: Fact
@@ -215,7 +215,7 @@ REMEMBERED_ERRORS = 32  # of one deployment: edits that were rendered and are of
 
 
 class FailedAfterLookupsError(ContentError):
-    """It may be about what was found then: other objects may give another answer."""
+    """A failure that may be about looked-up objects: other objects may give another answer."""
 
 
 class Loss(NamedTuple):
@@ -243,7 +243,7 @@ class RenderingFailures:
         return bool(self._lost) and monotonic() < self._lost.get(loss, -inf)
 
     def add_error(self, content: ContentKey, error: RukPakError, served: Served | None) -> None:
-        """Until the cluster serves other kinds, where `served` is given; after lookups for a while only."""
+        """Keep the error until the cluster serves other kinds, if `served` is given; after lookups for a while only."""
         self._errors.pop(content, None)
         self._errors[content] = _Wrong(error, served, monotonic() + _seconds(error))
         if len(self._errors) > REMEMBERED_ERRORS:

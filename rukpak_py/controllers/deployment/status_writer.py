@@ -80,7 +80,7 @@ class DeploymentStatusWriter(StatusWriter[BundleDeployment]):
 
 
 def is_outdated(change: StatusChange, looked_at: BundleDeploymentStatus, latest: BundleDeploymentStatus) -> bool:
-    """It would bring back a list as it was before another client wrote it: a former leader, for instance."""
+    """Whether the change would undo the write of a list by another client: a former leader, for instance."""
     is_of_history = change.installed is not UNSET and looked_at.history != latest.history
     return is_of_history or (change.hooks is not UNSET and looked_at.hooks != latest.hooks)
 

@@ -180,7 +180,7 @@ class Templates:
 
 
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
-    """With the template of what is installed. None: what is recorded is not exactly that template."""
+    """Deployment with the template of the installed content. None: the record is not exactly that template."""
     installed = installed_of(deployment.status)
     template = installed.template if installed is not None else None
     if template is None or installed is None:
@@ -261,6 +261,6 @@ def unpack_fact(bundle: Bundle, classes: Collection[str]) -> Fact:
 
 
 def unpack_cause(bundle: Bundle) -> Cause:
-    """As its own Ready has it."""
+    """Cause in the Ready condition of the Bundle itself."""
     ready = find_condition(bundle.status.conditions, ConditionType.READY)
     return _CAUSES.get(ready.reason, Cause.UNPACK_FAILED) if ready is not None else Cause.UNPACK_FAILED

@@ -32,7 +32,7 @@ class WaitingDeployments:
         return self._for({namespace_wake(namespace)})
 
     def for_quota(self, namespace: str) -> list[str]:
-        """Without a name: in any of them."""
+        """Deployments that wait for a quota in the namespace; without a name: in any."""
         if namespace:
             return self._for({quota_wake(namespace)})
         return self._for({key for _, wakes in self._waits.values() for key in wakes if _is_quota(key)})

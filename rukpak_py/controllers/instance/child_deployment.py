@@ -94,7 +94,7 @@ class ChildDeployment:
         self._refused.pop(uid, None)
 
     async def deployment_of(self, instance: BundleInstance) -> BundleDeployment | None:
-        """As the instance wants it. None: it was created or changed now and its event follows, or the instance is gone.
+        """The deployment as the instance wants it. None: it was written and its event follows, or the instance is gone.
 
         ConflictError, UnavailableError: the name is taken. StaleError: it was changed meanwhile.
         """
@@ -175,13 +175,13 @@ class ChildDeployment:
         return instance.status.observed_generation == metadata.generation and not was_refused
 
     async def _take(self, found: BundleDeployment, instance: BundleInstance) -> None:
-        """With a uid that is checked now: with one that is gone it would be collected."""
+        """Take the deployment, with a uid that is checked now: with one that is gone it would be collected."""
         if await self._existence.still_exists(instance, is_doubtful=True):
             owner = {"op": "add", "path": "/metadata/ownerReferences", "value": [_reference(instance)]}
             await self._patch(found, [owner, *_changes(found, instance)])
 
     async def _patch(self, found: BundleDeployment, changes: Patch) -> bool:
-        """On exactly what was read: anything newer answers 409. False: the API server has it as it was before."""
+        """Patch exactly what was read: anything newer answers 409. False: the API server has it as it was before."""
         metadata = found.metadata
         preconditions: Patch = [
             {"op": "add", "path": "/metadata/uid", "value": metadata.uid},
@@ -204,7 +204,7 @@ def _changes(found: BundleDeployment, instance: BundleInstance) -> Patch:
 
 
 def _annotations(instance: BundleInstance) -> dict[str, str]:
-    """No others: an annotation or a label may be the mark of a tool that owns the instance, and not its mirror."""
+    """Requests alone: another annotation or label may be the mark of a tool that owns the instance, not its mirror."""
     found = instance.metadata.annotations
     return {name: asked for name in (RECONCILE_AT_ANNOTATION, REFRESH_AT_ANNOTATION) if (asked := found.get(name))}
 

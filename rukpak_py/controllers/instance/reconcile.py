@@ -86,7 +86,7 @@ class InstanceReconciler:
         return written.pause
 
     async def _report(self, instance: BundleInstance, error: RukPakError, turn: Turn) -> Schedule:
-        """There is no BundleDeployment that could say anything. What was said of an earlier one stays beside Ready."""
+        """Report an instance without a BundleDeployment. The conditions of an earlier one stay beside Ready."""
         clock, key = self._clock(), self._key(instance, turn)
         at = clock.loop + error.retry_after if error.retry_after else None
         fact = Fact(cause=MIRROR_ERRORS.cause_of(error), detail=Words(words=str(error)), at=at)

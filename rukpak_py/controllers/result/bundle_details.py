@@ -87,7 +87,7 @@ class ContentMissing(Detail, frozen=True, kw_only=True):
 
 
 class DigestReplaced(Detail, frozen=True, kw_only=True):
-    """Another client wrote the status. It stays as they wrote it, and is not believed."""
+    """A status that another client wrote. It stays as they wrote it, and is not believed."""
 
     recorded: str
 

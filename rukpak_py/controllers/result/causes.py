@@ -7,7 +7,7 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """In the order of their rank. The values stand in `status.notes` and outlive the process."""
+    """Causes in the order of their rank. The values stand in `status.notes` and outlive the process."""
 
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"

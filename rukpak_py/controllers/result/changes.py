@@ -185,13 +185,13 @@ def within_limit(history: History, limit: int = HISTORY_BYTES) -> History:
 
 
 def reduced(entry: Installation, *, is_active: bool) -> Installation:
-    """Without its template, and without its options unless it is active."""
+    """Entry without its template, and without its options unless it is active."""
     outcome = entry.outcome or InstallOutcome.HEALTHY  # tells it from an entry that never had a template
     return replace(entry, template=None, options=entry.options if is_active else None, outcome=outcome)
 
 
 def minimal_history(history: History) -> History:
-    """Without any template, and without values: those of what is installed stay known by their digest."""
+    """History without templates and values: the installed values stay known by their digest."""
     return tuple(_without_values(reduced(entry, is_active=at == 0)) for at, entry in enumerate(history))
 
 
@@ -201,7 +201,7 @@ def is_reduced(entry: Installation) -> bool:
 
 
 def reduced_text(history: History) -> str:
-    """Which revisions lost what; empty: none did."""
+    """Sentence about the parts that revisions lost; empty: none did."""
     former = [str(entry.revision) for entry in reversed(history[1:]) if is_reduced(entry)]
     revisions = "revision" if len(former) == 1 else "revisions"
     parts = [f"templates and options of {revisions} {', '.join(former)}"] if former else []

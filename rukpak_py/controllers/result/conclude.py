@@ -74,7 +74,7 @@ def conclude(
 
 
 def _happened(facts: Sequence[JudgedFact], key: KeyFacts) -> list[JudgedFact]:
-    """With the last notes of an object that goes now: no status is written that could have them."""
+    """Facts that happened, and the last notes of an object that goes: no status is written that could have them."""
     is_last = key.is_deleted and all(one.row.kind is Kind.NOTE for one in facts)
     return [one for one in facts if one.row.kind is Kind.EVENT or (is_last and one.is_news)]
 
@@ -186,7 +186,7 @@ def _looks(facts: Sequence[JudgedFact], clock: Clock) -> list[float]:
 
 
 def _failures(facts: Sequence[JudgedFact], failures: int) -> int:
-    """In a row, where no time is set: one that is held counts as one."""
+    """Number of failures in a row, where no time is set: one that is held counts as one."""
     if any(one.row.is_held for one in facts):
         return max(1, failures)
     return failures if any(one.row.kind is Kind.WAIT for one in facts) else 0

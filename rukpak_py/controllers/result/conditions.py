@@ -194,7 +194,7 @@ def _installed(told: Told) -> ConditionValue | None:
 
 
 def _instantiated(told: Told, bundle: str) -> str:
-    """It carries the generation of the spec, and so it has to say where it does not speak of what that asks for."""
+    """Text of Installed. It carries the generation of the spec, and must say where it is about other content."""
     if not isinstance(told.after, BundleDeploymentStatus) or not _is_other_wanted(told, bundle):
         return instantiated(bundle)
     found = installed_of(told.after)

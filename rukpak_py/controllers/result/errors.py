@@ -1,4 +1,4 @@
-"""From an error, or from a failed write of an object, to a cause. A class of errors means the same everywhere."""
+"""Causes of errors, and of failed writes of objects. A class of errors means the same everywhere."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -91,7 +91,7 @@ class Fact:
 
 
 class Reached(IntEnum):
-    """How far a stage got. A failure of the wanted content while NOTHING is reached is a refusal."""
+    """Point that a stage has reached. A failure of the wanted content while NOTHING is reached is a refusal."""
 
     NOTHING = 0  # was written
     PARTLY = 1

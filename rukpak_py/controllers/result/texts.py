@@ -28,11 +28,11 @@ class Texts:
     is_deleted: bool
 
     def whole(self, facts: Sequence[JudgedFact]) -> str:
-        """For the condition that they concern."""
+        """Text for the condition that the facts concern."""
         return self.hide(f"{self._upgrade(facts[0])}{joined(one.fact.text for one in facts)}")
 
     def line(self, facts: Sequence[JudgedFact]) -> str:
-        """For an Event, and for Ready."""
+        """Text for an Event, and for Ready."""
         return self.hide(
             f"{self._deletion(facts[0])}{self._upgrade(facts[0])}{joined(one.fact.brief for one in facts)}"
         )
@@ -60,7 +60,7 @@ class Texts:
 
 
 def with_next_attempt(text: str, schedule: Schedule, clock: Clock) -> str:
-    """With the time of the next attempt where that is far away, whatever has to be cut for it."""
+    """Text with the time of the next attempt where that is far away, whatever has to be cut for it."""
     pause = schedule.attempt_at - clock.loop if schedule.attempt_at is not None else 0.0
     if pause <= PAUSE_TOLD_SECONDS:
         return text

@@ -1,4 +1,4 @@
-"""Which Events a conclusion emits: one for what begins, fails otherwise, or ends; none for work in progress.
+"""Events of a conclusion: one for what begins, fails otherwise, or ends; none for work in progress.
 
 News is what has no note in the status, or what is worse than its note says; texts are compared nowhere. What does not
 fit into the notes is not told, because it would be told again at each look.
@@ -48,7 +48,7 @@ def _arrived(told: Told, after: AnyStatus) -> Iterator[EventNote]:
 
 
 def _installation(before: AnyStatus, after: BundleDeploymentStatus) -> EventNote:
-    """With what an upgrade has found in the source, where that may be something else at each time."""
+    """Event of an installation, with what an upgrade has found in the source, where that may change each time."""
     text = f"{instantiated(after.active_bundle)}, {after.digest}"
     if not isinstance(before, BundleDeploymentStatus) or not installed_bundle(before):
         return normal(EventReason.INSTALLED, text)

@@ -1,4 +1,4 @@
-"""How a hook ends, as helm sees it: a Job with the condition Complete or Failed, a Pod with its phase, and every other
+"""End of a hook, as helm sees it: a Job with the condition Complete or Failed, a Pod with its phase, and every other
 object when it is there; or when its time is over, which counts from its creation. A status that cannot be read is no
 end.
 """

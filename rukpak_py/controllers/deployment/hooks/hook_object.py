@@ -207,7 +207,7 @@ def _is_left(live: Metadata) -> bool:
 
 
 def refusal(live: Metadata, wanted: HookObject) -> str:
-    """Why a foreign object is left alone, and what to do about it."""
+    """Reason why a foreign object is left alone, and what to do about it."""
     key, owner = wanted.key, wanted.owner
     other = next((one.name for one in live.owner_references if is_deployment(one) and not one.controller), "")
     if other:

@@ -1,4 +1,4 @@
-"""Which hooks an installation has to run, which of them is next, and by what a run is known.
+"""Runs of hooks: those that an installation has to run, the next of them, and the mark by which a run is known.
 
 Hooks belong to a rendering, not to a deployment: what is installed already runs none, whatever else of the spec
 changes. Going back to older content is an upgrade like any other, so events of rollbacks never come.
@@ -58,7 +58,7 @@ class HookExecution:
 
     @property
     def mark(self) -> str:
-        """As it stands on the objects of its hooks, and in their records."""
+        """Mark of the run, as it stands on the objects of its hooks, and in their records."""
         parts = [self.revision, self.event, self.since, *([self.rendering] if self.rendering else [])]
         return hashlib.sha256(canonical_json(parts)).hexdigest()[:_MARK_DIGITS]
 
@@ -74,7 +74,7 @@ class HookExecution:
         )
 
     def is_of(self, hook: HookInStatus) -> bool:
-        """This installation, at whatever event and however it was rendered."""
+        """Whether the hook is of this installation, at whatever event and however it was rendered."""
         return any(
             replace(self, event=event, rendering=hook.rendering_digest).mark == hook.run
             for event in HookEvent
@@ -82,7 +82,7 @@ class HookExecution:
         )
 
     def replaced(self, record: HookRecord) -> bool:
-        """It is of an installation that this one superseded."""
+        """Whether the record is of an installation that this one superseded."""
         return record.revision != self.revision and replace(self, revision=record.revision).is_of(record)
 
 
@@ -198,7 +198,7 @@ def is_asked_again(failed: HookRecord, asked: str) -> bool:
 
 
 def _was_deleted_unused(hook: Hook) -> bool:
-    """After the failure of another one; what runs to an end has had its effect."""
+    """Whether it was deleted unused, after the failure of another hook; what runs to an end has had its effect."""
     return DeletePolicy.HOOK_SUCCEEDED in hook.delete_policies and not has_verdict(hook.object.head.gvk.group_kind)
 
 

@@ -118,7 +118,7 @@ class DueHook:
         )
 
     def running(self, wanted: HookObject, *, uid: str, asked: str) -> RunningHook:
-        """As the status has it."""
+        """The running hook, as the status has it."""
         return RunningHook(
             revision=self.run.revision,
             run=self.run.mark,
@@ -193,7 +193,7 @@ class HookStage:
                 return Progress(facts=(*refused, *again)) if refused else HooksOver(facts=again)
 
     async def _proceed(self, attempt: Attempt, run: HookExecution, step: ExecuteHook) -> Progress:
-        """No two hooks are at work at once, also when one of them is of a superseded installation."""
+        """Proceed with a hook. No two run at once, also when one of them is of a superseded installation."""
         former = await self._superseded.proceed(attempt.deployment, attempt.state.hooks, [run])
         if isinstance(former, LookAgain):
             return former.progress

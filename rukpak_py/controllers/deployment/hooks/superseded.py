@@ -50,7 +50,7 @@ class SupersededHooks:
         self._writer = writer
 
     def status(self, deployment: BundleDeployment) -> BundleDeploymentStatus:
-        """As this process knows it now: this look may have recorded something."""
+        """Status as this process knows it now: this look may have recorded something."""
         return (self._writer.latest(deployment) or deployment).status
 
     async def proceed(
