@@ -87,7 +87,7 @@ def autoscalers_have_a_namespace(bundle: RegistryBundle) -> Iterator[Problem]:
     error_only_in=Profile.DEFAULT,
 )
 def webhook_ports_are_distinct(bundle: RegistryBundle) -> Iterator[Problem]:
-    """They share a Service, whose ports are named by their numbers."""
+    """Webhooks share a Service, whose ports are named by their numbers."""
     served = {entry.name for entry in bundle.csv.deployments}
     first: dict[tuple[str, int], Webhook] = {}
     for webhook in bundle.csv.webhooks:
@@ -134,7 +134,7 @@ def install_namespace_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     error_only_in=Profile.DEFAULT,
 )
 def install_modes_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
-    """It is an error when there is no other way to install the bundle."""
+    """An unknown mode is an error when there is no other way to install the bundle."""
     supported = set(bundle.csv.supported_modes)
     fatal = supported and not supported & set(InstallMode)
     for index, (mode, is_supported) in enumerate(bundle.csv.install_modes):

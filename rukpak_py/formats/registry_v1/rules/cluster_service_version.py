@@ -99,7 +99,7 @@ def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
 
 
 def _missing_fields(csv: Document) -> Iterator[Path]:
-    """Nothing is said about the parts of a part that is missing."""
+    """The fields that are missing. Nothing is told about the parts of a missing part."""
     if _is_zero(at(csv.manifest, "metadata")):
         yield ("metadata",)
     if _is_zero(at(csv.manifest, "spec")):
@@ -194,7 +194,7 @@ def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
     hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove `conversionCRDs`.",
 )
 def conversion_is_for_all_namespaces(reading: Reading) -> Iterator[Problem]:
-    """Where there is a bundle, a webhook of type conversion is left out: its own rule tells of that."""
+    """Leave out webhooks of type conversion where there is a bundle: another rule tells of these."""
     for csv in csvs(reading):
         if all(supported == (mode == InstallMode.ALL) for mode, supported in _modes(csv)):
             continue

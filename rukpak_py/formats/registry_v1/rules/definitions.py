@@ -94,7 +94,7 @@ def the_api_version_is_known(reading: Reading) -> Iterator[Problem]:
     origin="rukpak-py; Kubernetes, by way of operator-framework/api",
 )
 def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
-    """All CRDs, where there is a bundle."""
+    """Judge all CRDs, where there is a bundle."""
     bundle = reading.bundle
     read = [definition.document for definition in bundle.definitions] if bundle is not None else []
     for document in read or of_kind(reading, DEFINITION):
@@ -105,7 +105,7 @@ def definitions_are_of_v1(reading: Reading) -> Iterator[Problem]:
 
 
 def _is_accepted_by_opm(document: Document) -> bool:
-    """It reads the first document of a file. In v1beta1 unknown fields are preserved unless the CRD says otherwise."""
+    """Whether `opm` takes it: it reads a file's first document. v1beta1 preserves unknown fields unless told not to."""
     written = _written(document)
     prunes = written.spec.get("preserveUnknownFields") is False
     return bool(document.index) or (prunes and not any(list(check(written)) for check in _SAME_IN_V1BETA1))

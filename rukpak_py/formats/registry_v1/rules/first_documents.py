@@ -42,7 +42,7 @@ def csvs(reading: Reading) -> list[Document]:
 
 
 def at(value: Any, *path: str | int) -> Any:
-    """None where there is no such field."""
+    """The value of the field; None where there is no such field."""
     for part in path:
         if isinstance(value, dict):
             value = value.get(part)

@@ -71,7 +71,7 @@ def bundle_annotations(reading: Reading) -> Annotations | None:
     hint="Write a mapping `annotations` of strings; `rukpakctl bundle generate` writes one.",
 )
 def annotations_are_strings(reading: Reading) -> Iterator[Problem]:
-    """Where the file is there and can be parsed; reading tells the rest."""
+    """Judge a file that is there and can be parsed; reading tells the rest."""
     document = reading.metadata_documents.get(ANNOTATIONS_FILE)
     told = [defect.finding for defect in reading.defects]
     is_told = any((one.rule, one.file) == (METADATA.id, ANNOTATIONS_FILE) for one in told)
@@ -156,7 +156,7 @@ def _is_told_of_the_csv(reading: Reading) -> bool:
 
 
 def media_type(reading: Reading) -> str | None:
-    """As `opm` tells it; None when nothing can be said because files cannot be parsed."""
+    """The media type, as `opm` tells it; None when it cannot be told because files cannot be parsed."""
     charts = [d for d in first_documents(reading) if d.file == f"{MANIFESTS}/Chart.yaml"]
     if any(text(chart.manifest, "name") for chart in charts):
         return "helm"

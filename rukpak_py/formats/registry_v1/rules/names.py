@@ -46,7 +46,7 @@ def the_package_name_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
 
 
 def _names(channels: list[str]) -> list[str]:
-    """Those that were meant."""
+    """The names that were meant."""
     found = (_NO_PART_OF_A_NAME.sub("-", channel).strip("-") for channel in channels)
     return [name for name in found if name]
 

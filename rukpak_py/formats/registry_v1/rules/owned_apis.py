@@ -1,4 +1,4 @@
-"""How the ClusterServiceVersion and the CRDs of a bundle fit together, for catalogs."""
+"""Rules about the ClusterServiceVersion and the CRDs of a bundle together, for catalogs."""
 
 from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple

@@ -68,7 +68,7 @@ def schema_types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
 
 
 def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
-    """Without recursion: schemas nest as deeply as their authors like."""
+    """Find unknown types without recursion: schemas nest as deeply as their authors like."""
     pending: list[tuple[Path, Any]] = [((), schema)]
     while pending:
         path, found = pending.pop()

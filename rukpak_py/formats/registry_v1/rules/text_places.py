@@ -1,4 +1,4 @@
-"""Where a character of a text stands in the file that holds the text.
+"""The place of a character of a text in the file that holds the text.
 
 Known exactly where the lines of the text are found in the file as they are: block scalars, and texts on one line. Else
 the place is told within the text.
@@ -38,5 +38,5 @@ def inside(text: str, index: int) -> str:
 
 
 def _line_and_column(text: str, index: int) -> tuple[int, int]:
-    """From 0."""
+    """The line and the column, from 0."""
     return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1

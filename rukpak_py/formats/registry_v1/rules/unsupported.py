@@ -125,7 +125,7 @@ def has_no_dependencies(request: InstallRequest) -> Iterator[Problem]:
 
 
 def _dependencies(bundle: RegistryBundle) -> Iterator[tuple[str, Place]]:
-    """As the properties that a catalog makes of them."""
+    """The dependencies as the properties that a catalog makes of them."""
     for dependency in bundle.metadata.dependencies:
         if dependency.type in _DEPENDENCY_PROPERTIES:
             yield _DEPENDENCY_PROPERTIES[dependency.type], dependency.place

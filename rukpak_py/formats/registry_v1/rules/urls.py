@@ -20,7 +20,7 @@ class Url(NamedTuple):
 
 
 def parts_of(url: str, *, has_fragment: bool = True) -> Url | None:
-    """None when Go would not parse it. In a request nothing is a fragment."""
+    """Parse the URL; None when Go would not. In a request nothing is a fragment."""
     if _CONTROL.search(url):
         return None
     before, _, fragment = url.partition("#") if has_fragment else (url, "", "")

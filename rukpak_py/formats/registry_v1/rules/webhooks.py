@@ -101,5 +101,5 @@ def _of_rules(webhook: Webhook) -> Iterator[_Told]:
 
 
 def _unknown(field: str, value: Any, choices: Sequence[str]) -> str:
-    """Nothing about a value that is not given: there are defaults, or reading told it."""
+    """The error for an unknown value; none for one that is not given: there are defaults, or reading told it."""
     return "" if not value or value in choices else f"{field} '{value}' must be one of {', '.join(choices)}"
