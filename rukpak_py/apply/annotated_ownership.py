@@ -1,4 +1,4 @@
-"""From an owner reference to owner annotations: what releases before wrote on Namespaces, CRDs, claims and volumes.
+"""Owner annotations in place of the owner references that earlier releases wrote on Namespaces, CRDs, claims, volumes.
 
 The garbage collector takes whatever has the reference when the deployment goes, and asks for no policy. Nothing is
 applied for this: one patch takes the reference off and puts the annotations on; the next moves these, in

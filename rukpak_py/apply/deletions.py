@@ -1,4 +1,4 @@
-"""How a deployment was deleted, as far as its events prove it.
+"""The way in which a deployment was deleted, as far as its events prove it.
 
 A deletion that orphans puts the finalizer `orphan` on the deployment; the collector takes the owner references off the
 objects and then the finalizer. One that was not asked to orphan is proved in two ways:

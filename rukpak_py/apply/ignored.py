@@ -146,7 +146,7 @@ def _without(value: Any, tokens: Sequence[str]) -> Any:
 
 
 def _path(ours: FieldSet, steps: Sequence[str | dict[str, Any]]) -> Path | None:
-    """Where the set has it; None: it does not."""
+    """The path in the set; None: the set does not have it."""
     path: list[Step] = []
     fields = ours
     for step in steps:

@@ -83,7 +83,7 @@ async def with_foreign_instances(
 async def foreign_instances_of(
     client: Client, crd: ObservedObject, *, versions_of: VersionsOf, owner_uid: str
 ) -> ForeignInstances:
-    """Those that this deployment does not own, or would not delete."""
+    """The instances that this deployment does not own, or would not delete."""
     found = await foreign_instances(
         client, [crd], policy=DEFAULT_PRUNE_POLICY, versions_of=versions_of, owner_uid=owner_uid, wanted=()
     )
@@ -137,7 +137,7 @@ ROOT_CA = "kube-root-ca.crt"
 
 
 async def foreign_contents(client: Client, namespace: str, owner_uid: str) -> list[ForeignInstances]:
-    """For each kind of which there are any, or which could not be listed."""
+    """Foreign objects of each kind of which there are any, or which could not be listed."""
     found: list[ForeignInstances] = []
     for resource in COUNTING:
 

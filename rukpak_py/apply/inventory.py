@@ -92,7 +92,7 @@ class Inventory:
         return self._informers.get(self._watched(kind, namespace))
 
     def nudge(self, kinds: Collection[GroupKind]) -> None:
-        """These came, or came back: what waits to look for them again looks now."""
+        """Look again now for these kinds, which came or came back."""
         for watched, informer in self._informers.items():
             if watched.kind in kinds and not (informer.served and informer.synced.is_set()):
                 informer.nudge()
@@ -106,7 +106,7 @@ class Inventory:
         self._drop_unwatched()  # what came in before the last of them stopped
 
     def unsynced(self, kinds: Iterable[GroupKind], namespace: str = "") -> set[GroupKind]:
-        """Those of these kinds that are watched and were not listed yet."""
+        """The kinds that are watched and were not listed yet."""
         found = {kind: self.informer_of(kind, namespace) for kind in kinds}
         return {kind for kind, informer in found.items() if informer is not None and not informer.synced.is_set()}
 
@@ -261,5 +261,5 @@ def _same_spec(known: ObservedObject, live: ObservedObject) -> bool:
 
 
 def _looks_the_same(known: ObservedObject, live: ObservedObject) -> bool:
-    """Only the version differs: an echo, or fields that are not ours."""
+    """Whether only the version differs: an echo, or fields that are not ours."""
     return replace(known, version=live.version) == live

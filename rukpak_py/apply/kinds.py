@@ -61,7 +61,7 @@ NOT_THERE = frozenset({KindState.MISSING, KindState.GONE})
 
 @dataclass(frozen=True, kw_only=True)
 class Resolution:
-    """Which resource each kind of some content belongs to, and whether it can be used now."""
+    """The resource of each kind of some content, and whether it can be used now."""
 
     states: Mapping[GroupVersionKind, KindState]
     resources: Mapping[GroupVersionKind, Resource]  # of every kind whose scope is known
@@ -91,7 +91,7 @@ def missing_kinds_text(missing: Iterable[Head]) -> str:
 
 
 def missing_kinds_brief(missing: Iterable[Head], broken_service: Callable[[str], str] = lambda _: "") -> str:
-    """One line, and one statement per kind. `broken_service`: of a group, which is why its kinds are not served."""
+    """The missing kinds on one line. `broken_service`: of a group, which is why its kinds are not served."""
     by_kind: dict[GroupVersionKind, list[ObjectKey]] = {}
     for head in missing:
         by_kind.setdefault(head.gvk, []).append(head.key)

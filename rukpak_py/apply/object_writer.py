@@ -115,7 +115,7 @@ class ObjectWriter:
             self._take_in(target, change, applied, change_set)
 
     async def _why_not_replaced(self, target: Target, change: Change, error: InvalidError) -> Failure | None:
-        """None: only the past of the object stands in the way; as a new one, the server would take it."""
+        """The failure; None: only the past of the object stands in the way, and the server would take a new one."""
         refusal, live = failure_of_change(change, error), change.live
         if not change.desired.force or live is None or why_not_deleted(change) or not is_replaceable(error):
             return refusal
@@ -220,7 +220,7 @@ class ObjectWriter:
         dry_run: bool = False,
         change_set: ChangeSet | None = None,
     ) -> ApplyAnswer:
-        """One apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
+        """Send one apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
         key = change.key
         for attempt in range(REPAIRS + 1):
             try:
@@ -308,7 +308,7 @@ def _body(change: Change) -> bytes:
 
 
 def _trial_body(change: Change) -> bytes:
-    """With the fields that are ignored and still ours."""
+    """The body for a dry run, with the ignored fields that are still ours."""
     if change.live is None or change.payload.trial is None:
         return _body(change)
     return _with_metadata(change.payload.trial, uid=change.live.uid)

@@ -99,12 +99,12 @@ class OrphanCleanup:
         return not self._pending
 
     def deleted(self, name: str, uid: str) -> None:
-        """This deployment is gone, and its objects are certainly to go with it."""
+        """Clean up after a deployment that is gone, and whose objects are certainly to go with it."""
         self._pending.add(uid)
         self._look_later(_Removal(name=name, uid=uid))
 
     async def run(self) -> None:
-        """One deployment after the other: this is help, and never in the way of work."""
+        """Look after one deployment after the other: this is help, and never in the way of work."""
         while True:
             due, removal = await self._waiting.get()
             await asyncio.sleep(due - asyncio.get_running_loop().time())
@@ -137,7 +137,7 @@ class OrphanCleanup:
         self._waiting.put_nowait((asyncio.get_running_loop().time() + self._after, removal))
 
     async def _collect(self, removal: _Removal) -> bool:
-        """One look; whether nothing is left that has not been asked to go."""
+        """Look once; return whether nothing is left that has not been asked to go."""
         name, uid, asked = removal.name, removal.uid, removal.asked
         left = [one for one in self._owned(uid) if is_left_behind(one.live, uid) and one.live.uid not in asked]
         if not left or await self._still_exists(name, uid):

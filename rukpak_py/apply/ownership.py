@@ -44,7 +44,7 @@ class SharedObject:
 
 
 def shared(desired: Desired, live: ObservedObject, us: Owner, *, has_owner: bool) -> SharedObject | None:
-    """None: it is of a kind that is never shared, or going."""
+    """The object as a shared one. None: it is of a kind that is never shared, or being deleted."""
     owner = owner_of(live)
     if not desired.may_be_shared or live.is_deleted or not owner.uid:
         return None
@@ -130,7 +130,7 @@ def belongs_to_deployment(key: ObjectKey, name: str) -> str:
 
 
 def refusal(live: ObservedObject, found: OwnershipSituation, owner: Owner, *, is_of_crds: bool = False) -> str:
-    """Why we keep our hands off, and what to do about it: never what deletes contents, data or instances of others.
+    """The reason to leave the object alone, and what to do: never what deletes contents, data or instances of others.
 
     `is_of_crds`: a chart has it in crds/, or keeps it.
     """

@@ -39,7 +39,7 @@ LOOKS = 3  # at an object that moves while it is to be deleted
 
 
 async def prune(target: Target, lives: Iterable[ObservedObject], change_set: ChangeSet) -> None:
-    """In the order given, kind by kind: what was built on others goes before them."""
+    """Prune in the order given, kind by kind: what was built on others goes before them."""
     lives = list(lives)
     for phase, group in groupby(lives, key=deletion_phase):
         remaining = await _prune_phase(target, list(group), change_set)
@@ -104,7 +104,7 @@ async def _delete(target: Target, live: ObservedObject, propagation: str) -> Met
 
 
 def _grounds(live: ObservedObject) -> tuple[str, str, bool, bool | None, bool]:
-    """Why it may be deleted."""
+    """The grounds on which it may be deleted."""
     return live.uid, live.owner_uid, live.outlives, live.prune, live.is_proven_of(live.owner_uid)
 
 
@@ -118,7 +118,7 @@ async def release(target: Target, live: ObservedObject, change_set: ChangeSet) -
 
 
 async def orphan(target: Target, live: ObservedObject, change_set: ChangeSet) -> None:
-    """As the collector does: the labels stay, so that a deployment of the same name may take the object again."""
+    """Orphan it as the collector does: with its labels, a deployment of the same name may take the object again."""
     await _disown(target, live, change_set)
 
 

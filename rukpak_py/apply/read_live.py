@@ -41,7 +41,7 @@ async def read_live(target: Target, inventory: Inventory, keys: Iterable[ObjectK
 
 
 async def owned_but_unlabelled(target: Target, keys: Iterable[ObjectKey]) -> list[ObservedObject]:
-    """Those of these names that are proven to be ours although the watch does not show them: a label was stripped."""
+    """Objects of these names that are proven to be ours though the watch does not show them: a label was stripped."""
     found: list[ObservedObject] = []
 
     async def get(key: ObjectKey) -> None:

@@ -35,7 +35,7 @@ def propagation_of(kind: GroupKind) -> str:
 
 
 def why_not_deleted(change: Change) -> str:
-    """Why it is left as it is, whatever `force` says; empty: nothing forbids its deletion."""
+    """The reason that it is left as it is, whatever `force` says; empty: nothing forbids its deletion."""
     if change.action is Action.TAKE:
         return "it existed before this BundleDeployment"
     if change.action is Action.TAKE_BACK:
@@ -66,7 +66,7 @@ def failure_of_change(change: Change, error: RukPakError) -> Failure:
 
 
 def failure_for_instances(change: Change, error: ApiError, instances: ForeignInstances) -> Failure | None:
-    """Why a CRD is not replaced: with it, instances would go that are not of this deployment. None: it has no such."""
+    """The failure of a CRD that is not replaced, as foreign instances would go with it. None: it has no such."""
     match instances:
         case UnlistedInstances(why=why):
             lost = f"its instances could not be listed: {why}"

@@ -102,7 +102,7 @@ def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
 
 
 def _text(key: ObjectKey, error: RukPakError) -> str:
-    """One line: the object, field and cause. The server's text names no kind and no namespace."""
+    """The object, field and cause on one line. The server's text names no kind and no namespace."""
     message = concise_message(error) if isinstance(error, ApiError) else str(error)
     return message if str(key) in message else f"{key}: {message}"
 

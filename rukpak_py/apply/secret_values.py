@@ -35,7 +35,7 @@ class ChangedValue:
         return f"{self.secret}, key {self.key}"
 
     def entry(self, namespace: str) -> str:
-        """As `spec.config.acceptNewSecrets` lists it; `namespace`: of the release, which is left out."""
+        """The entry of `spec.config.acceptNewSecrets` for it; `namespace`: of the release, which is left out."""
         around = "" if self.secret.namespace == namespace else f"{self.secret.namespace}/"
         return f"{around}{self.secret.name}/{self.key}"
 

@@ -1,4 +1,4 @@
-"""Which workloads of the content serve a kind: by a conversion webhook of its CRD, or by admission webhooks.
+"""Workloads of the content that serve a kind: by a conversion webhook of its CRD, or by admission webhooks.
 
 Objects of such a kind come after the workload is available; before that the API server refuses them. Only what the
 content itself shows is followed: webhook, Service, and the workload whose pods the Service selects.

@@ -33,7 +33,7 @@ class LastApplied:
 
     @property
     def is_empty(self) -> bool:
-        """This process has applied nothing of the deployment yet, and cannot tell drift from what it should be."""
+        """Whether this process has applied nothing of the deployment yet, and cannot tell what is drift."""
         return not self.fields
 
     def applied(self, live: ObservedObject) -> None:
@@ -51,7 +51,7 @@ class LastApplied:
             self.applied(live)
 
     def expect(self, keys: Iterable[ObjectKey]) -> None:
-        """These belong to what was applied and cannot be seen: when they can, they are looked at, there or not."""
+        """Expect applied objects that cannot be seen: when they can, they are looked at, there or not."""
         for key in keys:
             self.fields.setdefault(key, "")
 

@@ -51,7 +51,7 @@ def _has(item: Any, wanted: dict[str, Any]) -> bool:
 
 
 def _steps(path: str) -> Iterator[Step]:
-    """Nothing for a path that is not wholly understood: half of it would lead elsewhere."""
+    """The steps of the path; none when it is not wholly understood: half of it would lead elsewhere."""
     for name, selector in _parts(path):
         if name:
             yield name

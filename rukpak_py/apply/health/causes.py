@@ -1,4 +1,4 @@
-"""Why an object is not healthy: what its own status says of it, or that of a pod.
+"""Causes of an unhealthy object: what its own status says of it, or that of a pod.
 
 Kubelet, scheduler and controllers write these texts, registries and runtimes some words in them: hostile input, so
 each is cut before it is used, and has one line. What a container wrote at its end is never shown: it may hold secrets.
@@ -26,7 +26,7 @@ def own_cause(kind: GroupKind, obj: Manifest) -> str:
 
 
 def pod_selector(kind: GroupKind, obj: Manifest) -> str:
-    """Which pods may know, as a label selector; empty: none do, or those that could not be made are why."""
+    """The pods that may know, as a label selector; empty: none do, or those that could not be made are the cause."""
     if kind not in _WITH_PODS:
         return ""
     try:
@@ -167,7 +167,7 @@ def _said(reason: str, message: str) -> str:
 
 
 def _short(said: str, most: int) -> str:
-    """One line without control characters."""
+    """The text on one line, without control characters."""
     return "".join(one for one in " ".join(excerpt(said, most).split()) if one.isprintable())
 
 

@@ -20,7 +20,7 @@ def common(obj: Manifest) -> Health | None:
 
 
 def by_ready_condition(obj: Manifest) -> Health:
-    """For kinds without a rule of their own."""
+    """Judge a kind without a rule of its own."""
     ready = condition(obj, "Ready")
     if ready is None or ready.is_true:
         return CURRENT

@@ -46,7 +46,7 @@ def normalise_kind(manifest: dict[str, Any], kind: GroupKind, notes: Notes) -> d
 
 
 def _secret(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
-    """As `stringData` the values would be owned under a name that is never stored: their drift would be invisible."""
+    """Move `stringData` to `data`: owned under a name that is never stored, drift of its values would be invisible."""
     if "stringData" not in manifest:
         return manifest
     try:
@@ -92,7 +92,7 @@ def _network_policy(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 def _webhook_configuration(manifest: dict[str, Any], _notes: Notes) -> dict[str, Any]:
-    """As for a NetworkPolicy: `webhooks`, `rules`, `matchConditions` and selectors are stored without empty lists."""
+    """Drop empty lists, as for a NetworkPolicy: the server stores `webhooks`, `rules` and the like without them."""
     if "webhooks" not in manifest:
         return manifest
     webhooks = _without_empty_lists(manifest["webhooks"])
@@ -122,7 +122,7 @@ def _service(manifest: dict[str, Any], notes: Notes) -> dict[str, Any]:
 
 
 def _without_empty_lists(value: Any) -> Any:
-    """Without the fields that are an empty list."""
+    """The value without the fields that are an empty list."""
     if isinstance(value, list):
         items = [_without_empty_lists(item) for item in value]
         return value if all(a is b for a, b in zip(value, items, strict=True)) else items

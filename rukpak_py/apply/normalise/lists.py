@@ -95,7 +95,7 @@ def drop_blank_protocols(notes: Notes) -> Callable[[Any, str], list[Any]]:
 def merge_by(
     key_of: _Key, word: str, notes: Notes, merge: _Merge | None = None, *, lost: _Lost = lambda _earlier, _later: ""
 ) -> Callable[[Any, str], list[Any]]:
-    """One entry for each key; what has no usable key stays as it is. `merge` joins an earlier entry and a later one.
+    """Keep one entry per key; what has no usable key stays as it is. `merge` joins an earlier entry and a later one.
 
     `lost`: what the warning says besides of an earlier entry that gives way to a later one.
     """

@@ -83,7 +83,7 @@ def _with_url(permissions: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...
 
 
 def reduced(permissions: Iterable[Permission]) -> set[Permission]:
-    """Without those that others of them cover."""
+    """The permissions without those that others of them cover."""
     permissions = set(permissions)
     held = Held(permissions)
     return {permission for permission in permissions if not held.covers_otherwise(permission)}

@@ -43,7 +43,7 @@ class OwnerIsGone:
 
 @dataclass(frozen=True, slots=True)
 class Untried:
-    """Not refused so far: the server answers slowly, and has yet to say what it thinks of these."""
+    """Objects that are not refused so far: the server answers slowly, and has yet to judge them."""
 
     keys: tuple[ObjectKey, ...]
 

@@ -77,7 +77,7 @@ async def _managed(
 
 
 def _component_label(package: str, namespace: str) -> str:
-    """Which OLM puts on everything of a package, cut to what the name of a label may be long."""
+    """The label that OLM puts on all objects of a package, cut to the longest name of a label."""
     return f"{GROUP}/{f'{package}.{namespace}'[:LABEL_NAME_LENGTH].rstrip('-._')}"
 
 

@@ -51,7 +51,7 @@ def _lost_its_owner(change: Change) -> bool:
 
 
 async def refused_by_server(candidate: Candidate) -> RefusedObjects | Untried | None:
-    """For upgrades: the server has to take everything that changed. Nothing is changed while it refuses anything."""
+    """Refuse an upgrade unless the server takes all that changed. Nothing is changed while it refuses anything."""
     if not candidate.is_upgrade:
         return None
     plan = candidate.plan

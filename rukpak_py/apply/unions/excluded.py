@@ -1,4 +1,4 @@
-"""Which fields of a live object exclude what the content wants of it: the members of unions that must go first.
+"""Fields of a live object that exclude what the content wants of it: the members of unions that must go first.
 
 A member that the content has is never among them.
 """
@@ -29,7 +29,7 @@ def excluded(kind: GroupKind, wanted: Any, live: Any, *, ours: FieldSet, others:
 def _holders(
     path: tuple[str, ...], wanted: Any, live: Any, at: Path = ()
 ) -> Iterator[tuple[Path, dict[str, Any], dict[str, Any]]]:
-    """Where the live object has one: the path to it, and what the content and the live object have there."""
+    """The holders of the live object: the path to each, and what the content and the live object have there."""
     if not path:
         if isinstance(live, dict):
             yield at, wanted if isinstance(wanted, dict) else {}, live

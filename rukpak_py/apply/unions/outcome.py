@@ -16,7 +16,7 @@ JsonPatch = list[dict[str, Any]]
 
 
 def outcome_patch(live: Mapping[str, Any], wanted: Mapping[str, Any], *, ours: FieldSet, others: FieldSet) -> JsonPatch:
-    """From the live object to what an apply of the content leaves of it, when these fields are ours and others'."""
+    """The patch from the live object to the outcome of an apply of the content, with these fields ours and others'."""
     left = _without_dropped(dict(live), wanted, ours, others) or {}
     outcome = _merged(left, dict(wanted), union(ours, others))
     patch = [_add((name,), value) for name, value in outcome.items() if name not in _OF_THE_SERVER]

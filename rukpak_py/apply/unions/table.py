@@ -26,13 +26,13 @@ class Holder:
     others: FieldSet
 
     def dropped(self, names: Iterable[str]) -> set[str]:
-        """Those that are ours, in part at least, and that the content does not have any more."""
+        """The members that are ours, in part at least, and that the content does not have any more."""
         return {name for name in names if name not in self.wanted and name in self.live and name_of(name) in self.ours}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class OneOf:
-    """At most one of `members` is set. None: every field of the holder but its name is one."""
+    """A union of which at most one of `members` is set. None: every field of the holder but its name is a member."""
 
     members: frozenset[str] | None
 
