@@ -64,12 +64,12 @@ def config_map_created_denials(*, name: str, immutable: bool, bundles: Sequence[
 
 
 def config_map_deleted_denials(*, name: str, bundles: Sequence[str]) -> Denials:
-    """Why a ConfigMap that these Bundles refer to must stay."""
+    """The reason that a ConfigMap which these Bundles refer to must stay."""
     return (f"configmap {quoted(name)} is in-use by bundle {quoted(bundles[0])}",) if bundles else ()
 
 
 def denial_text(denials: Denials) -> str:
-    """One text for all denials, as Go joins errors."""
+    """Join all denials to one text, as Go joins errors."""
     distinct = list(dict.fromkeys(denials))
     return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]"
 

@@ -1,4 +1,4 @@
-"""Where the content of a Bundle comes from: a union of five, named by `type`. It asks the members that are set."""
+"""The source of a Bundle's content: a union of five, named by `type`. It asks the members that are set."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Annotated, ClassVar
@@ -65,7 +65,7 @@ class Source(ApiType, frozen=True, kw_only=True):
         return ""
 
     def without_ca_bundles(self) -> "Source":
-        """As a status shows it: certificates are long, stand in the spec, and columns of kubectl print all of this."""
+        """The source for a status: certificates are long, the spec has them, and kubectl prints all of this."""
         return self._merged(
             self, lambda one, _: replace(one, ca_bundle="") if "ca_bundle" in one.__struct_fields__ else one
         )
@@ -77,7 +77,7 @@ class Source(ApiType, frozen=True, kw_only=True):
         return self._merged(resolved, lambda mine, other: mine.pinned_as(other))
 
     def accessed_as(self, spec: "Source") -> "Source":
-        """As it was recorded, fetched with what the spec says now."""
+        """The recorded source, fetched with the access that the spec has now."""
         return self._merged(spec, lambda mine, other: mine.accessed_as(other))
 
     def excesses(self) -> tuple[str, ...]:
@@ -93,7 +93,7 @@ class Source(ApiType, frozen=True, kw_only=True):
         )
 
     def denials(self) -> tuple[str, ...]:
-        """Why the webhook refuses it, whatever the ConfigMaps are that it names. A type that is not known passes."""
+        """The reasons to refuse it, whatever ConfigMaps it names. A type that is not known passes."""
         spec = SPECS.get(self.type)
         if spec is None:
             return ()
@@ -101,19 +101,19 @@ class Source(ApiType, frozen=True, kw_only=True):
         return tuple(denial for one in found for denial in one.denials()) if found else (spec.unset(),)
 
     def config_map_denials(self, immutable: Mapping[str, bool]) -> tuple[str, ...]:
-        """Everything wrong with the ConfigMaps. `immutable`: as in `admission.bundle_denials`."""
+        """Problems of the ConfigMaps. `immutable`: as in `admission.bundle_denials`."""
         items = enumerate(self.config_maps)
         return tuple(denial for index, one in items for denial in one.looked_up_denials(_item(index), immutable))
 
     def _members(self) -> Iterator[tuple[str, SourceSpec]]:
-        """Those that are set, with what the webhook calls the field; each ConfigMap is one."""
+        """The members that are set, with the names that the webhook gives their fields; each ConfigMap is one."""
         for name in self.__struct_fields__:
             if isinstance(one := getattr(self, name), SourceSpec):
                 yield f"bundle.spec.source.{name}", one
         yield from ((_item(index), one) for index, one in enumerate(self.config_maps))
 
     def _merged(self, other: "Source", merge: Callable[[SourceSpec, SourceSpec], SourceSpec]) -> "Source":
-        """With another for each member that both have."""
+        """The source, merged with another for each member that both have."""
         merged = {}
         for name in self.__struct_fields__:
             mine, others = getattr(self, name), getattr(other, name)

@@ -117,7 +117,7 @@ class Informer:
 
     @property
     def status(self) -> WatchStatus | None:
-        """None while it does not run."""
+        """The status of the watch; None while it does not run."""
         return self._tracker.status if self._task is not None else None
 
     def start(self) -> None:
@@ -134,7 +134,7 @@ class Informer:
             self._tracker.ended()
 
     async def wait_synced(self, seconds: float | None = None) -> None:
-        """Until the cache was complete once (a kind that is not served has no objects); raises `TimeoutError`."""
+        """Wait until the cache was complete once (a kind that is not served has no objects). Raises `TimeoutError`."""
         async with asyncio.timeout(seconds):
             await self.synced.wait()
 

@@ -1,4 +1,4 @@
-"""Which addresses a source may connect to: a URL is written by a user, and must not reach what the operator alone sees.
+"""Addresses that a source may connect to: a user writes its URL, which must not reach what the operator alone sees.
 
 Refused are this machine, link-local addresses, the metadata services of clouds and what is no single host, unless the
 policy allows them, and the API server always. An IPv6 address counts as the IPv4 address that it embeds, too.
@@ -65,7 +65,7 @@ class AddressPolicy:
     api_servers: AbstractSet[tuple[str, int]] = frozenset()
 
     def usable(self, host: str, port: int, found: Sequence[str]) -> tuple[str, ...]:
-        """Those of the addresses of the host that may be connected to; ContentError when none is left."""
+        """The addresses of the host that may be connected to; ContentError when none is left."""
         refusals = {text: self.refusal(host, port, text) for text in found}
         usable = tuple(text for text, refusal in refusals.items() if refusal is None)
         if not usable:
@@ -81,7 +81,7 @@ class AddressPolicy:
                 raise ContentError(refusal)
 
     def refusal(self, host: str, port: int, text: str) -> str | None:
-        """Why one address of the host is refused."""
+        """The reason that one address of the host is refused; None: it is not."""
         for address in _meanings(ip_address(text)):
             if {(_bare(host), port), (str(address), port)} & self.api_servers:
                 return _is_api_server(host, port)

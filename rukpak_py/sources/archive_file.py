@@ -23,7 +23,7 @@ _WRITTEN_AT_ONCE = 128 * 1024
 
 
 class ArchiveStore(Protocol):
-    """Where an archive is written to: a `SpoolFile`, for one. Blocking."""
+    """The place that an archive is written to: a `SpoolFile`, for one. Blocking."""
 
     @property
     def path(self) -> Path: ...
@@ -36,7 +36,7 @@ class ArchiveStore(Protocol):
 
 
 class ArchiveFile:
-    """In a `with` block; its file is closed after it."""
+    """An archive that is written, in a `with` block; its file is closed after it."""
 
     def __init__(self, limits: Limits, open_file: Callable[[], ArchiveStore], *, in_memory: int = IN_MEMORY) -> None:
         """`open_file` is called once there are more than `in_memory` bytes."""
@@ -86,7 +86,7 @@ class ArchiveFile:
             await asyncio.to_thread(self._finish)
 
     def compare(self, expected: str) -> None:
-        """With the checksum of the source, if it has one."""
+        """Compare it with the checksum of the source, if that has one."""
         if expected and self.sha256 != expected:
             text = f"the archive has the SHA-256 {self.sha256}, but sha256 of the source is {expected}"
             raise damaged(text, has_known_end=self.has_known_end)

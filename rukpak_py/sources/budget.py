@@ -40,7 +40,7 @@ class Budget:
             raise UnavailableError(self._refusal)
 
     def settle(self, share: "Share") -> None:
-        """It is complete and does not grow any more."""
+        """Count the share as complete: it does not grow any more."""
         with self._lock:
             self._growing.discard(share)
 

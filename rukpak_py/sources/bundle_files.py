@@ -1,4 +1,4 @@
-"""Which files of a checkout or an image a bundle or a chart is read from; all else may be of any size and state."""
+"""Files of a checkout or an image that make a bundle or a chart; all others may be of any size and state."""
 
 from collections.abc import Callable
 

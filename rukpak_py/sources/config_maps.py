@@ -33,7 +33,7 @@ class ConfigMaps(Protocol):
 
 
 class ConfigMapsSource(Fetcher):
-    """All ConfigMaps come from the API server: one lane, and what was read is pinned as it is, being immutable."""
+    """ConfigMaps of the API server: all in one lane, and pinned as they are read, being immutable."""
 
     def __init__(self, config_maps: ConfigMaps, limits: Limits) -> None:
         self._config_maps = config_maps

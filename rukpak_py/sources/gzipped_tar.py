@@ -45,7 +45,7 @@ def _read(file: BinaryIO, limits: Limits, *, not_gzip: str, not_tar: str, has_kn
 
 
 def damaged(text: str, *, has_known_end: bool) -> RukPakError:
-    """Only a known end proves that there is nothing more."""
+    """The error for a damaged archive. Only a known end proves that there is nothing more."""
     if has_known_end:
         return ContentError(text)
     return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")

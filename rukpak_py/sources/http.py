@@ -57,7 +57,7 @@ class HttpFetcher(Fetcher):
             return Fetched(tree=await archive.tree(self._workers), resolved=request.source)
 
     async def _login(self, spec: HttpSpec, target: HttpTarget, request: FetchRequest) -> HttpLogin:
-        """For the origin of the URL: the download sends it nowhere else."""
+        """The login for the origin of the URL: the download sends it nowhere else."""
         recipient = Recipient(scheme=target.url.scheme, host=target.host, port=target.port)
         if name := spec.auth.secret.name:
             data = (await self._logins.for_server(name, recipient, request)).data

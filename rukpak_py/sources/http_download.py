@@ -1,4 +1,4 @@
-"""One archive from a web server to a temporary file.
+"""The download of one archive from a web server to a temporary file.
 
 * Each request is made by a connector of its own, to addresses that were checked; a redirect is a new request.
 * Redirects are followed here, not by the client: https never leads to http, and credentials go to the origin (scheme,
@@ -36,7 +36,7 @@ _FAILED = "http request for bundle content failed: "
 
 @dataclass(frozen=True, kw_only=True)
 class DownloadSettings:
-    """How this process reaches web servers."""
+    """The access of this process to web servers."""
 
     addresses: AddressPolicy
     limits: Limits
@@ -146,7 +146,7 @@ class Download:
         return proxy
 
     def _redacted(self, text: str) -> str:
-        """Without credentials, in whatever form they were sent: ours, and those for a proxy."""
+        """The text without credentials, in whatever form they were sent: ours, and those for a proxy."""
         for secret in (*forms_of(self._login.header), *self._proxy_secrets):
             text = text.replace(secret, "***")
         return text

@@ -111,7 +111,7 @@ def _seconds(limit: str, limits: Limits) -> str:
 
 
 def _reason(error: OSError) -> str:
-    """In the words of the system: what the event loop makes of them names addresses, also that of a proxy."""
+    """The error in the words of the system: those of the event loop name addresses, also that of a proxy."""
     if isinstance(error, ssl.SSLError):
         text = (error.reason or "").replace("_", " ").lower()
     elif error.errno:

@@ -50,11 +50,11 @@ class HttpTarget:
 
     @property
     def shown(self) -> str:
-        """Where a redirect led, without the query, which may be a permission."""
+        """The target of a redirect, without the query, which may be a permission."""
         return str(self.url.with_query(None))
 
     def joined(self, location: str) -> "HttpTarget":
-        """Where a `Location` of its answer leads; what credentials it has are left out."""
+        """The target of a `Location` of its answer, without the credentials in it."""
         target = parse_url(urljoin(str(self.url), location))
         return HttpTarget(url=target.url, host=target.host, port=target.port)
 

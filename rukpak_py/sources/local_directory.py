@@ -70,7 +70,7 @@ def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
 
 
 def _holds_chart(root: Path) -> bool:
-    """At its root, or in the one directory that it has; as formats/helm/layout decides it."""
+    """Whether it has a chart at its root, or in the one directory that it has; as formats/helm/layout decides it."""
     if (root / CHART).is_file():
         return True
     entries = [entry for entry in root.iterdir() if entry.name not in _NO_CONTENT]

@@ -94,7 +94,7 @@ def _for_image(image: str) -> str:
 
 
 def _is_explicit(typed: str) -> bool:
-    """It names a registry, a tag or a digest."""
+    """Whether the text names a registry, a tag or a digest."""
     first, slash, _ = typed.partition("/")
     if "@" in typed or ":" in typed.rpartition("/")[2]:
         return True
@@ -102,7 +102,7 @@ def _is_explicit(typed: str) -> bool:
 
 
 def _looks_like_image(typed: str) -> bool:
-    """And not like a path of which the last part is missing."""
+    """Whether it may be an image, and is not like a path of which the last part is missing."""
     directory, slash, _ = typed.partition("/")
     return _may_be_image(typed) and bool(slash) and not _SUFFIX_OF_FILE.search(typed) and not _is_there(directory)
 

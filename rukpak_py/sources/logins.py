@@ -45,7 +45,7 @@ class LoginPolicy:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Recipient:
-    """Where a login goes. `host` is without the brackets of an IPv6 address."""
+    """The server that a login goes to. `host` is without the brackets of an IPv6 address."""
 
     scheme: str
     host: str
@@ -95,11 +95,11 @@ class Logins:
         return PullSecret(data=found, version=secret.version)
 
     async def check_pull_secret(self, name: str) -> None:
-        """For nodes, which read it themselves: OwnSecretError, or UnavailableError when it is missing."""
+        """Check a Secret that nodes read themselves. Raises OwnSecretError, or UnavailableError when it is missing."""
         await self._read(name)
 
     def check_transport(self, recipient: Recipient) -> None:
-        """Also for logins that stand in a URL."""
+        """Refuse plain http, also for logins in a URL."""
         if recipient.scheme == "http" and not self._policy.allow_plain_http_credentials:
             raise AccessError(
                 f"credentials are not sent over plain http: use https, or start the operator with {PLAIN_HTTP_SETTING}"

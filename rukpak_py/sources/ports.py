@@ -12,7 +12,7 @@ Result = TypeVar("Result")
 
 
 class Workers(Protocol):
-    """Where content of others is read: in processes whose time and memory are bounded, and which can be ended."""
+    """Workers that read content of others: processes with bounded time and memory, which can be ended."""
 
     async def run(
         self, call: Callable[Arguments, Result], /, *args: Arguments.args, **kwargs: Arguments.kwargs
@@ -98,7 +98,7 @@ class Pods(Protocol):
     """The unpack pods of the system namespace, as a watch shows them."""
 
     async def watch(self) -> None:
-        """From the end of this on `get` knows every pod, for a while; UnavailableError when it cannot be."""
+        """Watch, so that `get` knows every pod, for a while. Raises UnavailableError when that is not possible."""
         ...
 
     def get(self, name: str) -> bytes | None:
@@ -122,7 +122,7 @@ class Pods(Protocol):
         ...
 
     async def delete(self, name: str, uid: str) -> None:
-        """Just this one; it may be gone already."""
+        """Delete just this pod; it may be gone already."""
         ...
 
     def run(self, name: str, container: str, command: Sequence[str], *, end: str = "") -> AsyncGenerator[bytes, None]:
@@ -134,5 +134,5 @@ class Pods(Protocol):
         ...
 
     async def obstacle(self) -> str:
-        """Why no pod can run in this cluster at all; empty when nothing is known against it."""
+        """The reason that no pod can run in this cluster at all; empty when nothing is known against it."""
         ...

@@ -13,7 +13,7 @@ _MOVED = ".removed-"
 
 
 def remove_directory(top: Path) -> None:
-    """As far as possible; without an error."""
+    """Remove as much of it as possible, without an error."""
     numbers = count()
     found = [top]
     while found:

@@ -7,7 +7,7 @@ _LONGEST_SECONDS = 600.0  # whatever it says; a date may be far away
 
 
 def retry_after(header: str | None, now: datetime) -> float | None:
-    """In seconds. None: it does not say, or nothing that can be read."""
+    """The pause in seconds. None: the header names none, or none that can be read."""
     if not header:
         return None
     text = header.strip()

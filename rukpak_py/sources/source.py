@@ -62,7 +62,7 @@ class DirectAnswer(Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class DirectFailure:
-    """Why the operator could not fetch it itself. `brief`: the cause alone, for where one line has room."""
+    """The reason that the operator could not fetch it itself. `brief`: the cause alone, for where one line has room."""
 
     answer: DirectAnswer
     message: str
@@ -83,7 +83,7 @@ class Waiting:
 
 
 class Fetcher(Protocol):
-    """How the content of one type of source is fetched."""
+    """A fetcher of the content of one type of source."""
 
     def lane(self, source: SourceSpec) -> str:
         """The lane in which fetches wait for each other: the host that they ask, or all of this type."""

@@ -112,7 +112,7 @@ class SpoolFile:
             raise _failed(error) from error
 
     def complete(self) -> None:
-        """All of it is in the file."""
+        """Complete the file: all of it is there."""
         try:
             self._file.flush()
         except OSError as error:
@@ -121,7 +121,7 @@ class SpoolFile:
             self._share.settle()
 
     def close(self) -> None:
-        """It is gone."""
+        """Close and delete the file."""
         with suppress(OSError):
             self._file.close()
         with suppress(OSError):

@@ -1,4 +1,4 @@
-"""How a source checks the server that it talks TLS to: by the system's authorities and those of the source.
+"""The check of a TLS server that a source connects to: by the system's authorities and those of the source.
 
 A private authority is trusted the way Go trusts one, so that a bundle which works elsewhere works here: any certificate
 of `caBundle` may end a chain, an intermediate or the server's own too, and extensions that RFC 5280 demands of an
@@ -33,7 +33,7 @@ def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -
 
 
 def check_ca_bundle(ca_bundle: str) -> None:
-    """It is public: it stands in the spec."""
+    """Refuse private keys: the bundle is public, as it is in the spec."""
     if _PRIVATE_KEY.search(ca_bundle):
         raise ContentError("caBundle holds a private key: give certificates only, and do not use that key any more")
 

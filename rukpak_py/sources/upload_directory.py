@@ -171,7 +171,7 @@ class IncomingUpload:
             raise UnavailableError(f"the archive cannot be kept: {error.strerror or error}") from error
 
     def keep(self, upload: UploadedFor) -> None:
-        """It is the Bundle's archive from now on."""
+        """Make it the Bundle's archive."""
         self._directory.publish(self._file, self._temporary, upload)
         self._is_kept = True
 

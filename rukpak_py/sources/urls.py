@@ -26,7 +26,7 @@ def read_url(url: str, *, what: str) -> SplitResult:
 
 
 def joined_url(base: str, location: str, *, what: str) -> str:
-    """Where the `Location` of an answer leads; reading it again cannot fail. UnavailableError as above."""
+    """The URL that the `Location` of an answer leads to, safe to parse again. UnavailableError as above."""
     try:
         url = urljoin(base, location)
     except ValueError as error:
@@ -36,7 +36,7 @@ def joined_url(base: str, location: str, *, what: str) -> str:
 
 
 def masked(url: str) -> str:
-    """Without the name and the password that stand before the host."""
+    """The URL without the user and the password before the host."""
     return _USER_INFO.sub(rf"\1{_MASK}@", url, count=1)
 
 

@@ -76,7 +76,7 @@ class Checkout:
         self._object_format = revision.object_format
 
     def close(self) -> None:
-        """When nothing runs any more. Blocks."""
+        """Delete the repository, once nothing runs any more. Blocks."""
         if self._workspace is not None:
             self._workspace.close()
             self._workspace = None
@@ -106,7 +106,7 @@ class Checkout:
         self._workspace = Workspace(self._spool)
 
     def _stop(self) -> None:
-        """From any thread: what runs ends soon."""
+        """Stop what runs, from any thread; it ends soon."""
         self._stopped = True
         if self._commands is not None:
             self._commands.stop()
@@ -126,7 +126,7 @@ class Checkout:
         raise ContentError(f"bundle unpack git clone error: {remote.shown}: more than {redirects.MOST} redirects")
 
     async def _fetch_from_addresses(self, remote: Remote) -> Commit:
-        """All at once for curl; ssh takes one."""
+        """Try all addresses at once with curl; ssh takes one."""
         addresses = await self._steps.run(partial(self._addresses, remote))
         if not remote.is_ssh:
             return await self._fetch_from(remote, addresses)
@@ -161,7 +161,7 @@ class Checkout:
         return await self._commit(repository, LOCAL_REF)
 
     async def _completed(self, remote: Remote, addresses: Sequence[str]) -> Revision:
-        """Find the commit in a repository that has all commits and no files: one with a filter has gaps."""
+        """Find the whole name of the commit, in a repository of its own for the history: one with a filter has gaps."""
         commits = self._in_use().commits
         options = (_ALL, _WITHOUT_FILES) if await self._steps.run(knows_no_lazy_fetch) else (_ALL,)
         await self._run_fetch(remote, addresses, commits, *options, refspecs=EVERYTHING)

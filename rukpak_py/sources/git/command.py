@@ -115,7 +115,7 @@ class Commands:
     def run(
         self, *arguments: str, watch: Callable[[], None] = _nothing, environment: Mapping[str, str] | None = None
     ) -> None:
-        """Until git has ended. `watch` is called often meanwhile; what it raises ends git."""
+        """Run git to its end. `watch` is called often meanwhile; what it raises ends git."""
         said = bytearray()
         with (
             self._share_of_memory() as memory,
@@ -166,7 +166,7 @@ class Commands:
             self._end(started, process)
 
     def stop(self) -> None:
-        """Everything that runs, and everything that would be started."""
+        """Stop all that runs, and all that would be started."""
         with self._lock:
             self._stopped = True
             for started in self._live:
@@ -189,7 +189,7 @@ class Commands:
 
     @contextmanager
     def _share_of_memory(self) -> Iterator[Share | None]:
-        """Until its processes have ended."""
+        """Hold a share of the memory until its processes have ended."""
         if self._memory is None:
             yield None
             return
@@ -250,7 +250,7 @@ def _reap(group: int) -> None:
 
 
 def _paced(*checks: Callable[[], None]) -> Callable[[], None]:
-    """All of them, as often as costs a small part of the time."""
+    """Run all checks, as often as costs a small part of the time."""
     due = 0.0
 
     def check() -> None:

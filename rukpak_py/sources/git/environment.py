@@ -68,7 +68,7 @@ _SSH_OPTIONS = (
 
 
 def local_environment(directory: Path) -> dict[str, str]:
-    """To read what was fetched: no protocol is allowed."""
+    """The environment to read what was fetched: no protocol is allowed."""
     return _environment(directory, protocol="") | _as_variables(_CONFIGURATION)
 
 
@@ -120,7 +120,7 @@ def _web(remote: Remote, access: GitAccess, addresses: Sequence[str], directory:
 
 
 def _authorities(access: GitAccess, directory: Path) -> Path:
-    """Those of the system, as Python sees them (SSL_CERT_FILE), and on top of them those of the source."""
+    """The authorities of the system, as Python sees them (SSL_CERT_FILE), and those of the source besides."""
     candidates = (ssl.get_default_verify_paths().cafile, *_SYSTEM_AUTHORITIES)
     system = next((Path(path) for path in candidates if path and Path(path).is_file()), None)
     if not access.ca_bundle:
@@ -144,7 +144,7 @@ def _ssh_command(remote: Remote, access: GitAccess, address: str, directory: Pat
 
 
 def _written(path: Path, content: bytes) -> Path:
-    """Never readable for others, not for a moment."""
+    """Write a file that others cannot read at any moment."""
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)

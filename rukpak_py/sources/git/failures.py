@@ -118,7 +118,7 @@ def is_not_sent_by_hash(error: GitError) -> bool:
 
 
 def object_format_of(error: GitError) -> str:
-    """How the server makes hashes, when it is not as we took it to be; else empty."""
+    """The object format of the server, when it is not the one that was assumed; else empty."""
     found = _OTHER_FORMAT.search(error.said)
     return found[1] if found else ""
 
@@ -144,7 +144,7 @@ def needs_too_much_memory(error: GitError) -> bool:
 
 
 def cleaned(said: str) -> str:
-    """On one line."""
+    """The text on one line."""
     lines = (_CONTROL.sub("", line).strip() for line in re.split(r"[\r\n]+", said))
     texts = (_PREFIX.sub("", line) for line in lines if line and not _PROGRESS.match(line))
     return "; ".join(dict.fromkeys(text for text in texts if not _EMPTY_PHRASES.match(text)))

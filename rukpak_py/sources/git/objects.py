@@ -67,7 +67,7 @@ class Objects:
         return self._answer(check)[1]
 
     def contents(self, names: Sequence[str], check: Callable[[int, int], None]) -> Iterator[bytes]:
-        """In this order. `check` gets the position and the size of each before it is read."""
+        """Yield the contents in this order. `check` gets the position and the size of each before it is read."""
         for start in range(0, len(names), _WINDOW):
             window = names[start : start + _WINDOW]
             self._ask(window)

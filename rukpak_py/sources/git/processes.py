@@ -1,4 +1,4 @@
-"""How many processes a process group has had, their processor time, and their memory, if it is looked at often.
+"""The number of processes that a group has had, their processor time, and their memory, if it is looked at often.
 
 The kernel's own bound on processes (RLIMIT_NPROC) counts all of the user, those of the operator and of other
 containers of the node included, so it is of no use here. Its bounds on processor time and memory hold for each process
@@ -34,7 +34,7 @@ class GroupProcesses:
 
     @property
     def count(self) -> int:
-        """All that were ever seen."""
+        """The number of processes that were ever seen."""
         return len(self._seconds)
 
     @property

@@ -21,12 +21,12 @@ _TRACE_BYTES = 1 << 20
 
 
 def tracing(trace: Path) -> dict[str, str]:
-    """For the environment of git: headers only, and without the secret ones."""
+    """Variables that make git trace headers only, without the secret ones."""
     return {"GIT_TRACE_CURL": str(trace), "GIT_TRACE_CURL_NO_DATA": "1", "GIT_TRACE_REDACT": "1"}
 
 
 def redirected(remote: Remote, trace: Path) -> Remote:
-    """Where the server says that the repository is; ContentError when that is another host.
+    """The repository that the server redirects to; ContentError when that is on another host.
 
     UnavailableError when it is not a URL at all.
     """
@@ -51,7 +51,7 @@ def redirected(remote: Remote, trace: Path) -> Remote:
 
 
 def _locations(trace: Path) -> Iterator[str]:
-    """As the headers have them; a line that is too long for any URL of a repository is none."""
+    """The locations in the headers; a line that is too long for any URL of a repository is skipped."""
     with trace.open(errors="replace") as file:
         lines = file.read(_TRACE_BYTES).splitlines()
     for line in lines:

@@ -62,7 +62,7 @@ def parse_remote(repository: str) -> Remote:
 
 
 def shown(repository: str) -> str:
-    """For messages: as it was written, without a password. The user name of an HTTP URL may be a token."""
+    """The repository as it was written, without a password. The user name of an HTTP URL may be a token."""
     if _USER_ALONE.fullmatch(repository):
         return repository
     return masked(repository) if repository.count("@") < 2 else masked_entirely(repository)

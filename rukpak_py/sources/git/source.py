@@ -86,7 +86,7 @@ class GitFetcher(Fetcher):
 
 
 def memory_of_all(limits: Limits) -> Budget:
-    """For all fetches of a process: without it, enough of them at a time have the container killed."""
+    """The budget of all fetches of a process: without it, enough of them at a time have the container killed."""
     most = readable_size(limits.git_total_memory_bytes)
     return Budget(
         limits.git_total_memory_bytes,

@@ -55,7 +55,7 @@ class Workspace:
         return True
 
     def settle(self) -> None:
-        """Nothing is written any more."""
+        """Count it as complete: nothing is written any more."""
         self._share.settle()
 
 

@@ -41,7 +41,7 @@ class Blob:
 
     @property
     def path(self) -> str:
-        """In a layout."""
+        """The path of the blob in a layout."""
         return f"blobs/{self.digest.replace(':', '/')}"
 
     def descriptor(self, **fields: Any) -> dict[str, Any]:

@@ -100,7 +100,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         json: dict[str, Any] | None = None,
         stream: bool = False,  # noqa: FBT001, FBT002 - see above
     ) -> requests.Response:
-        """One answer, after a login where one is asked for; no redirect is followed."""
+        """Return one answer, after a login where one is asked for; no redirect is followed."""
         given = {"data": data, "json": json}
         is_own = self._is_own(url)
         answer = self._send(method, url, self._headers(headers, is_own=is_own), **given)
@@ -160,7 +160,7 @@ class RegistryClient(Registry):  # type: ignore[misc]  # it is not typed
         return AccessError(f"{self._reference.registry} refuses: {why}. {advice}")
 
     def translated(self, error: Exception, url: str) -> NotForOperatorError:
-        """For users; without the URL, which may hold a credential of a blob store."""
+        """The error for users, without the URL, which may hold a credential of a blob store."""
         host = host_of(url)
         cause = _cause(error)
         match error:

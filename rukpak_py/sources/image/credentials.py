@@ -41,7 +41,7 @@ class ConfiguredCredentials(msgspec.Struct):
     identitytoken: str | None = None
 
     def credentials(self) -> RegistryCredentials | None:
-        """None for an entry that says nothing; ValueError, without its content, for a broken one."""
+        """The credentials; None for an empty entry, ValueError, without its content, for a broken one."""
         user, password = self.username or "", self.password or ""
         if self.auth:
             user, colon, password = _decoded(self.auth).partition(":")
@@ -99,7 +99,7 @@ class Keychain:
                 self.add(location, credentials)
 
     def for_image(self, reference: ImageReference) -> list[RegistryCredentials]:
-        """All that fit, best first."""
+        """All credentials that fit, best first."""
         keys = sorted(self._found, reverse=True)
         found = [one for key in keys if _fits(key, reference) for one in self._found[key]]
         if not found and reference.registry == "docker.io":

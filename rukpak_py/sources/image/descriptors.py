@@ -42,7 +42,7 @@ class ImageManifest(msgspec.Struct, frozen=True, kw_only=True):
 
 @dataclass(frozen=True, kw_only=True)
 class WantedPlatform:
-    """Which image of several; both empty: the only one that fits."""
+    """The platform of the image that is wanted of several; both empty: the only one that fits."""
 
     name: str = ""
     digest: str = ""

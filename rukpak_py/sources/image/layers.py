@@ -139,11 +139,11 @@ class ImageFiles:
         return builder.build()
 
     def hold(self, paths: Iterable[str]) -> None:
-        """From now on also what is at and below these paths, for links to lead to."""
+        """Hold from now on what is at and below these paths, too, for links to lead to."""
         self.led_to = _either(self.led_to, below(*paths))
 
     def missed(self) -> frozenset[str]:
-        """Where kept links lead to what is not kept, whether the image has it or not."""
+        """The paths that kept links lead to and that are not kept, whether the image has them or not."""
         return frozenset(self._not_held().values())
 
     def _not_held(self) -> dict[str, str]:

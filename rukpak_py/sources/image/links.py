@@ -19,7 +19,7 @@ Entries: TypeAlias = Mapping[str, bytes | Link | None]
 
 
 def target_of(path: str, link: str) -> str:
-    """Where a symbolic link at the path points; as in a container, the root is the image's and `..` ends there."""
+    """The target of a symbolic link at the path; as in a container, the root is the image's and `..` ends there."""
     if not link or "\0" in link or len(link) > LONGEST_LINK:
         raise ContentError(f"link {path!r} points nowhere: {link[:200]!r}")
     parts = [] if link.startswith("/") else path.split("/")[:-1]
@@ -69,7 +69,7 @@ class Copier:
 
 
 def paths_below(directory: str, paths: Sequence[str]) -> Sequence[str]:
-    """Those of the sorted paths that lie below the directory."""
+    """The sorted paths that lie below the directory."""
     start = bisect_left(paths, f"{directory}/")
     return paths[start : bisect_left(paths, f"{directory}0", start)]  # "0" is what follows "/"
 

@@ -1,4 +1,4 @@
-"""How long a registry may take, and how much work it may make, looked at before every read of one of its sockets.
+"""Time that a registry may take, and work that it may make, checked before every read of one of its sockets.
 
 * What is asked for has a time until its body begins: connecting, tokens, redirects and repetitions included. A small
   answer (a manifest, a configuration) ends within it, however its bytes arrive.
@@ -38,7 +38,7 @@ _LONGEST_PAUSE: Final = 1.0
 
 
 class TooSlowError(UnavailableError):
-    """It answers, but not in time."""
+    """The server answers, but not in time."""
 
 
 @dataclass(kw_only=True)
@@ -66,7 +66,7 @@ class Pace:
         self._debt_at = (monotonic(), thread_time())
 
     def begin(self) -> None:
-        """Something else is asked for from now on."""
+        """Begin the time of another request."""
         self._answer_ends = monotonic() + self._limits.image_answer_seconds
         self._window = _Window()
         self._is_layer = False
@@ -90,7 +90,7 @@ class Pace:
         self._is_layer = True
 
     def patience(self) -> float:
-        """For how many seconds the next bytes may be waited for; an `UnavailableError` when that time is over."""
+        """The seconds that the next bytes may be waited for; an `UnavailableError` when that time is over."""
         self._pay()
         self._demand_wanted()
         now = monotonic()
@@ -175,7 +175,7 @@ class _PacedStream(io.RawIOBase):
         self.left: int | None = None
 
     def makefile(self, _mode: str) -> io.BufferedReader:
-        """As the method of a socket."""
+        """Make a reader, as the method of a socket does."""
         return io.BufferedReader(self)
 
     def readable(self) -> bool:

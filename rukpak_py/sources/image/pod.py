@@ -63,7 +63,7 @@ class UnpackPods:
         return self._settings.keep
 
     async def obstacle(self) -> str:
-        """Why pods are no way in this cluster; empty when nothing is known against them."""
+        """The reason that pods cannot be used in this cluster; empty when nothing is known against them."""
         try:
             await self._pods.watch()
         except UnavailableError as error:

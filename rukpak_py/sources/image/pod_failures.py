@@ -50,7 +50,7 @@ class PodFailures:
         return uid in self._root
 
     def forget(self, uid: str) -> None:
-        """All is well."""
+        """Forget the failures of a Bundle: all is well."""
         self._failures.pop(uid, None)
         self._root.pop(uid, None)
 

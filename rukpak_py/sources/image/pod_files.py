@@ -35,7 +35,7 @@ class PodArchive:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class MissingFiles:
-    """Where links lead to beside what was asked for, and what on the way there was not looked at yet."""
+    """The targets of links beside what was asked for, and the part of the way there that was not looked at yet."""
 
     ends: frozenset[str]
     ways: frozenset[str]

@@ -70,7 +70,7 @@ class WantedPod:
         return canonical_json({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
 
     def _owner_name(self) -> Mapping[str, str]:
-        """For people; names of Bundles may be longer than the value of a label."""
+        """The owner's label, for people; names of Bundles may be longer than the value of a label."""
         return {OWNER_NAME_LABEL: self.bundle} if len(self.bundle) <= _LONGEST_LABEL else {}
 
     def digests(self, settings: PodSettings) -> frozenset[str]:

@@ -189,7 +189,7 @@ def is_pulling(pod: Pod) -> bool:
 
 
 def failure_message(pod: Pod) -> str:
-    """Why it failed: evicted, too late, its node gone, or the container that ended and must not."""
+    """The reason that it failed: evicted, too late, its node gone, or the container that ended and must not."""
     said = [part for part in (pod.status.reason, pod.status.message) if part]
     for one in pod.containers():
         ended = one.state.terminated if one.state is not None else None

@@ -290,7 +290,7 @@ def _policy(reference: ImageReference, options: PullOptions) -> AddressPolicy | 
 
 
 def _check_own_machine(reference: ImageReference, addresses: AddressPolicy | None) -> None:
-    """On another machine the name may be a registry: for a node, say. So it is unreachable, and not wrong."""
+    """Raise the error of an unreachable registry, not of a wrong name: on a node the name may be a registry."""
     if addresses is None or not reference.is_on_loopback:
         return
     url = urlsplit(f"//{reference.registry}")

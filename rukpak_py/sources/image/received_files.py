@@ -22,7 +22,7 @@ _DECODING = Lock()  # of all pulls of the process: what is decoded is some times
 
 @asynccontextmanager
 async def receiving(spool: Spool) -> AsyncIterator["ReceivedFiles"]:
-    """For the event loop: removing gigabytes takes a while. A thread does it, also when the fetch is cancelled."""
+    """Files for the event loop. A thread removes them, also when the fetch is cancelled: gigabytes take a while."""
     files = ReceivedFiles(spool)
     try:
         yield files
@@ -31,7 +31,7 @@ async def receiving(spool: Spool) -> AsyncIterator["ReceivedFiles"]:
 
 
 class ReceivedFiles:
-    """In a `with` block, in a thread."""
+    """The files of one fetch, in a `with` block, in a thread."""
 
     def __init__(self, spool: Spool) -> None:
         self._spool = spool

@@ -44,7 +44,7 @@ class ImageReference:
 
     @property
     def port(self) -> int:
-        """That of TLS where the reference has none."""
+        """The port of the registry, that of TLS where the reference has none."""
         found = _PORT.search(self.registry)
         return int(found[0][1:]) if found else DEFAULT_PORTS["https"]
 
@@ -74,7 +74,7 @@ def parse_reference(text: str) -> ImageReference:
 
 
 def _is_host(text: str | None) -> bool:
-    """In brackets an address has to be one."""
+    """Whether the text may be a host: an address is needed in brackets."""
     try:
         return text is None or not text.startswith("[") or bool(ipaddress.IPv6Address(text.strip("[]")))
     except ValueError:

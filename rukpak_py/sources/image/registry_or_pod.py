@@ -35,7 +35,7 @@ Tell = Callable[[FetchRequest, str], None]
 
 @dataclass(frozen=True, kw_only=True)
 class ImageUnpackConfig:
-    """How images are unpacked in this cluster. `tell` is called when a pod is made because a registry was of no use."""
+    """Settings for unpacking images. `tell` is called when a pod is made because a registry was of no use."""
 
     way: ImageUnpack
     pods: Pods

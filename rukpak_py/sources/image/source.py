@@ -196,7 +196,7 @@ class ImageFetcher:
         return ImagePull(reference, keychain.for_image(reference), options, files)
 
     async def logins(self, request: FetchRequest) -> ImageLogins:
-        """Without a request to the registry."""
+        """Read the logins, without a request to the registry."""
         from rukpak_py.sources.image.credentials import Keychain  # noqa: PLC0415 - see _pull
 
         spec, reference = _reference(request.source)

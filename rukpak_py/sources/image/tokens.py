@@ -1,4 +1,4 @@
-"""How a registry is logged in to: what its `WWW-Authenticate` asks for, basic or a token of the service that it names.
+"""The login to a registry that its `WWW-Authenticate` asks for: basic, or a token of the service that it names.
 
 Credentials go to the registry's own origin and to that token service, which has to speak TLS unless the registry does
 without. Tokens are held as long as their service says, by realm, service and scope, and asked for again after that.
@@ -72,7 +72,7 @@ class RegistryLogin:
         self._held: dict[_Challenge, _Held] = {}
 
     def header(self) -> dict[str, str]:
-        """For the next request to the registry."""
+        """The header for the next request to the registry."""
         if self._is_basic:
             return self._basic()
         if self._challenge is None:

@@ -109,7 +109,7 @@ RETRY: Final = PatientRetry(
 
 
 def retry_after(headers: Any) -> float | None:
-    """In seconds; None when the server does not say, or nothing that can be read."""
+    """The pause in seconds; None when the server names none, or none that can be read."""
     header = headers.get("Retry-After") or ""
     return retry_after_of(header, datetime.now(UTC)) if len(header) <= _LONGEST_RETRY_AFTER else None
 
@@ -122,7 +122,7 @@ class Connections:
     """The open connections of one client. `abort` may be called from any thread, at any time, and is final."""
 
     def __init__(self, addresses: AddressPolicy | None) -> None:
-        """Without a policy any address is connected to."""
+        """Without a policy, connect to any address."""
         self.addresses = addresses
         self.aborted = threading.Event()
         self.pace: Pace | None = None  # before the first session
@@ -254,7 +254,7 @@ class _Adapter(HTTPAdapter):
         """See above."""
 
     def build_response(self, req: Any, resp: Any) -> requests.Response:
-        """Without cookies: registries need none, and reading them takes the library long."""
+        """Build it without cookies: registries need none, and reading them takes the library long."""
         if (raw := resp._original_response) is not None:  # noqa: SLF001 - where the library looks for them
             del raw.msg["Set-Cookie"], raw.msg["Set-Cookie2"]
         return super().build_response(req, resp)
@@ -275,7 +275,7 @@ class Session(requests.Session):
             self.mount(scheme, _Adapter(connections, tls))
 
     def get_redirect_target(self, resp: Any) -> None:
-        """None: else the library reads the whole body of a redirect, and its Location, to follow it later."""
+        """Return None: else the library reads the whole body of a redirect, and its Location, to follow it later."""
 
     def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
         """The answer, its body unread."""
@@ -305,7 +305,7 @@ class Session(requests.Session):
 
 
 def redirect_target(answer: requests.Response) -> str:
-    """Where a redirect leads to; UnavailableError for what is not a URL."""
+    """The target of a redirect; UnavailableError for what is not a URL."""
     location = answer.headers["Location"]
     if len(location) > LONGEST_URL:
         raise UnavailableError(f"{host_of(answer.url)} redirects to a URL of more than {readable_size(LONGEST_URL)}")
@@ -313,7 +313,7 @@ def redirect_target(answer: requests.Response) -> str:
 
 
 def host_of(url: str) -> str:
-    """For messages: without what may be a credential."""
+    """The host for messages, without what may be a credential."""
     try:
         return excerpt(urlsplit(url).netloc.rpartition("@")[2], _LONGEST_HOST)
     except ValueError:
@@ -321,13 +321,13 @@ def host_of(url: str) -> str:
 
 
 def chunks_of(answer: requests.Response) -> Iterator[bytes]:
-    """As they are: what a server compresses on its own would not have the digest. Segments of any size make a chunk."""
+    """Yield chunks as they are sent: what a server compresses has another digest. Segments of any size make a chunk."""
     while chunk := answer.raw.read(_CHUNK, decode_content=False):
         yield chunk
 
 
 def read_body(answer: requests.Response, longest: int = LONGEST_ANSWER) -> bytes | None:
-    """None when it is longer."""
+    """Read the body; None when it is longer."""
     body = bytearray()
     try:
         for chunk in chunks_of(answer):

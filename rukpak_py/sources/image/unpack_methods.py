@@ -1,4 +1,4 @@
-"""Which way an image goes: straight from its registry, or by a pod; and for how long that is remembered.
+"""The way that an image takes: straight from its registry, or by a pod; and how long that is remembered.
 
 `auto` asks the registry first. A pod is tried where the registry is not for us but may be for the node: it cannot be
 reached, fails in TLS, says nothing, or answers 401, 403, 404, or 429 to the last try. Never for a limit, a digest that
@@ -46,7 +46,7 @@ class ImageNotFoundError(NotForOperatorError):
 
 
 class NoChartError(ContentError):
-    """Not known to be a chart, which a pod cannot unpack. `cause`: why nothing is known."""
+    """The image is not known to be a chart, which a pod cannot unpack. `cause`: why nothing is known."""
 
     def __init__(self, text: str, *, cause: RukPakError | None = None) -> None:
         super().__init__(text)
@@ -90,7 +90,7 @@ class ImageQuestion:
 
 @dataclass(frozen=True, kw_only=True)
 class Fallback:
-    """Something that goes by pods: all images of a registry, or one question. `failure`: what came of asking it."""
+    """Images that pods pull: all of a registry, or those of one question. `failure`: what came of asking it."""
 
     about: str | ImageQuestion
     failure: DirectFailure
