@@ -39,7 +39,7 @@ def stored(live: Manifest) -> set[tuple[int, str, str]]:
 
 @pytest.mark.parametrize("made", [of_container, of_service], ids=["container", "Service"])
 @pytest.mark.parametrize(("before", "after"), UPGRADES)
-async def test_all_are_kept(room: Room, made: Any, before: str, after: str) -> None:
+async def test_ports_of_one_number_are_all_kept_by_an_upgrade(room: Room, made: Any, before: str, after: str) -> None:
     old, new = made(CONTENTS[before]), made(CONTENTS[after])
     assert not (await room.installed(old)).warnings
     plan = await room.plan(new)

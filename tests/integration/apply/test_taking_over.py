@@ -39,7 +39,9 @@ class Kubectl:
 
 
 @pytest.mark.parametrize("server_side", [False, True], ids=["client-side", "server-side"])
-async def test_from_kubectl(room: Room, kubectl: Kubectl, *, server_side: bool) -> None:
+async def test_object_of_kubectl_is_taken_with_the_fields_of_the_content(
+    room: Room, kubectl: Kubectl, *, server_side: bool
+) -> None:
     await kubectl.apply(config_map("a", x="1", later="1", theirs="1"), *(("--server-side",) if server_side else ()))
     change_set = await room.installed(config_map("a", x="2", later="1"), adopt=Adopt.IF_UNOWNED)
     assert names(change_set.taken) == ["a"]

@@ -157,7 +157,7 @@ def test_applying_twice_is_the_same_object() -> None:
 
 
 @pytest.mark.parametrize(("text", "force"), [("true", True), ("false", False), ("TRUE", False)])
-def test_the_annotation_that_forces(text: str, *, force: bool) -> None:
+def test_annotation_forces_only_when_it_is_true(text: str, *, force: bool) -> None:
     assert desired(config_map(annotations={FORCE_ANNOTATION: text})).force is force
 
 

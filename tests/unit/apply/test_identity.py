@@ -56,5 +56,5 @@ def test_of_a_digest_that_is_the_same_nothing_else_is_looked_at() -> None:
         (live(**owned(annotations={APPLIED_ANNOTATION: "v2:"})), False),
     ],
 )
-def test_proof(found: ObservedObject, *, is_proven: bool) -> None:
+def test_object_is_proven_by_the_annotation_for_it(found: ObservedObject, *, is_proven: bool) -> None:
     assert found.is_proven_of(OWNER.uid) is is_proven

@@ -25,5 +25,5 @@ CASES: dict[str, tuple[dict[str, Any], bool]] = {
 
 
 @pytest.mark.parametrize(("fields", "expected"), CASES.values(), ids=CASES)
-def test_an_object(fields: dict[str, Any], expected: bool) -> None:  # noqa: FBT001 - a table's column
+def test_object_is_left_behind_only_where_the_collector_would_delete_it(fields: dict[str, Any], expected: bool) -> None:  # noqa: FBT001 - a table's column
     assert is_left_behind(live(**fields), OWNER.uid) is expected

@@ -71,7 +71,9 @@ DECISIONS: list[tuple[str, dict[str, Any] | None, Action, Action, Action]] = [
 @pytest.mark.parametrize(
     ("fields", "never", "if_unowned", "force"), [pytest.param(*rest, id=name) for name, *rest in DECISIONS]
 )
-def test_each_decision(fields: dict[str, Any] | None, never: Action, if_unowned: Action, force: Action) -> None:
+def test_decision_follows_from_object_and_adopt(
+    fields: dict[str, Any] | None, never: Action, if_unowned: Action, force: Action
+) -> None:
     there = live(**{"name": "a", **fields}) if fields is not None else None
     known = live(**owned(**CURRENT)).fields
     for adopt, expected in ((Adopt.NEVER, never), (Adopt.IF_UNOWNED, if_unowned), (Adopt.FORCE, force)):

@@ -59,7 +59,7 @@ def deployment(*, deleted: bool, finalizers: tuple[str, ...]) -> ObjectMeta:
 
 
 @pytest.mark.parametrize(("events", "last", "is_proven"), CASES.values(), ids=CASES)
-def test_a_deletion(events: list[Event], last: Event, is_proven: bool) -> None:  # noqa: FBT001 - a table's column
+def test_deletion_is_proven_by_its_events_alone(events: list[Event], last: Event, is_proven: bool) -> None:  # noqa: FBT001 - a table's column
     deletion = Deletion()
     for source, deleted, finalizers in events:
         deletion.seen(deployment(deleted=deleted, finalizers=finalizers), listed=source == LISTED)

@@ -94,7 +94,7 @@ FATES: list[tuple[str, GroupVersionKind, dict[str, Any], bool | None, ForeignIns
 @pytest.mark.parametrize(
     ("gvk", "fields", "prune", "instances", "expected"), [pytest.param(*rest, id=name) for name, *rest in FATES]
 )
-def test_each_fate(
+def test_fate_follows_from_object_override_and_instances(
     gvk: GroupVersionKind,
     fields: dict[str, Any],
     *,

@@ -87,5 +87,5 @@ def test_no_value_is_printed() -> None:
         ({"data": {"a": "no base64!", "b": 5, "c": "MQ=="}, "stringData": {"d": 5}}, {"c": b"1"}),
     ],
 )
-def test_values_of_a_manifest(manifest: dict[str, Any], expected: dict[str, bytes]) -> None:
+def test_values_of_a_secret_are_decoded(manifest: dict[str, Any], expected: dict[str, bytes]) -> None:
     assert values_of(json.dumps(manifest).encode()) == expected

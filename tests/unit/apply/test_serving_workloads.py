@@ -55,12 +55,12 @@ def served(*manifests: Manifest) -> dict[GroupKind, set[ObjectKey]]:
     return {kind: set(keys) for kind, keys in found.items()}
 
 
-def test_a_conversion_webhook() -> None:
+def test_workload_of_a_conversion_webhook_serves_the_kind() -> None:
     assert served(crd(converts=True), service(app="web"), workload(app="web", tier="x")) == {KIND: {WEB}}
 
 
 @pytest.mark.parametrize("resources", [["baskets"], ["other", "baskets/*"], ["*"], ["*/*"]])
-def test_an_admission_webhook(resources: list[str]) -> None:
+def test_workload_of_an_admission_webhook_serves_the_kind(resources: list[str]) -> None:
     rules = configuration([KIND.group], resources)
     assert served(crd(converts=False), rules, service(app="web"), workload(app="web")) == {KIND: {WEB}}
 

@@ -64,7 +64,7 @@ LINK_LOCAL = (
 
 
 @pytest.mark.parametrize(("address", "what"), REFUSED)
-async def test_c19_what_is_refused(address: str, what: str) -> None:
+async def test_c19_address_that_the_operator_alone_reaches_is_refused(address: str, what: str) -> None:
     with pytest.raises(ContentError) as refused:
         await resolve(address, 80, STRICT)
     assert str(refused.value) == f"{address} is {what}: refused unless --allow-source-addresses names it"
@@ -124,7 +124,7 @@ def test_a_number_that_is_no_address_is_no_name_either(host: str) -> None:
         ("xn--1", []),
     ],
 )
-def test_which_hosts_are_numbers(host: str, addresses: list[str]) -> None:
+def test_host_that_is_a_number_is_read_as_its_addresses(host: str, addresses: list[str]) -> None:
     assert list(map(str, numeric_addresses(host))) == addresses
 
 

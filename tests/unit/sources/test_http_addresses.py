@@ -60,7 +60,7 @@ async def test_a_name_with_such_an_address(names: Any) -> None:
     )
 
 
-async def test_c19_dns_rebinding(site: Site, names: Any) -> None:
+async def test_c19_name_that_changes_its_address_is_resolved_once(site: Site, names: Any) -> None:
     """The address that was checked is the one that is connected to: the name is asked for once."""
     answers = names({"files.example": ["127.0.0.1", "169.254.169.254"]})
     fetched = await Reader().fetch(site.url("/demo.tgz", host="files.example"))
@@ -107,7 +107,9 @@ async def test_only_the_addresses_of_a_name_that_are_not_refused(site: Site, mon
     await Reader().fetch(site.url("/demo.tgz", host="two.example"))
 
 
-async def test_a_name_server_that_does_not_answer(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_name_server_that_does_not_answer_delays_no_other_host(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """For ten names at once: who asks for another one does not wait for them."""
     real, over = socket.getaddrinfo, threading.Event()
 
@@ -161,7 +163,7 @@ async def test_loopback_never_goes_through_a_proxy(proxy: Site, site: Site) -> N
     assert not proxy.asked
 
 
-async def test_no_proxy(proxy: Site, site: Site, names: Any) -> None:
+async def test_host_in_no_proxy_is_connected_to_directly(proxy: Site, site: Site, names: Any) -> None:
     names({"files.example": ["127.0.0.1"]})
     reader = replace(behind(proxy, NO_PROXY="10.0.0.0/8,.example"), addresses=LOOPBACK)
     await reader.fetch(site.url("/demo.tgz", host="files.example"))
@@ -190,7 +192,7 @@ async def test_a_proxy_that_wants_a_login(proxy: Site, names: Any) -> None:
     assert text == f"GET https://files.example/demo.tgz: {FAILED}the proxy for it answers with status 404"
 
 
-async def test_https_through_a_proxy(names: Any, tmp_path: Path) -> None:
+async def test_https_goes_through_a_tunnel_of_the_proxy(names: Any, tmp_path: Path) -> None:
     """The proxy sees the name only: the login and the archive go through the tunnel."""
     names({"files.example": ["nowhere.invalid"]})
     ours = authority(tmp_path)

@@ -32,7 +32,7 @@ async def test_resolved_source_is_the_source_as_it_is(site: Site) -> None:
     assert fetched.resolved.http.auth.secret.name == "login"
 
 
-async def test_the_request(site: Site) -> None:
+async def test_request_has_the_path_as_written_and_no_credentials(site: Site) -> None:
     await Reader().fetch(site.url("/demo.tgz?v=%2F1%252&x#fragment"))
     (asked,) = site.asked
     assert asked.path == "/demo.tgz?v=%2F1%252&x"
@@ -153,7 +153,7 @@ async def test_a_download_that_is_cancelled_ends_at_once(site: Site) -> None:
             await task
 
 
-async def test_ipv6(site: Site) -> None:
+async def test_redirect_to_an_ipv6_address_is_followed(site: Site) -> None:
     async with website(host="::1") as other:
         site.redirects("/there.tgz", other.url("/demo.tgz", host="[::1]"))
         assert dict((await Reader().fetch(site.url("/there.tgz"))).tree) == FILES
@@ -173,7 +173,7 @@ def test_the_lane_is_the_host(url: str, lane: str) -> None:
     assert Reader().source.lane(Source(type="http", http=HttpSource(url=url))) == lane
 
 
-async def test_no_configuration() -> None:
+async def test_source_without_configuration_is_refused() -> None:
     request = FetchRequest(bundle="demo", uid="1", source=Source(type="http"))
     with pytest.raises(ContentError, match=r"^bundle source http configuration is unset$"):
         await Reader().source.fetch(request)

@@ -29,14 +29,14 @@ LOGIN = {"login": {"username": b"ann", "password": b"s3cret"}}
         (503, "Service Unavailable", UnavailableError),
     ],
 )
-async def test_a_status(site: Site, status: int, phrase: str, kind: type[Exception]) -> None:
+async def test_error_status_is_told(site: Site, status: int, phrase: str, kind: type[Exception]) -> None:
     site.gives("/x.tgz", status=status)
     url = site.url("/x.tgz")
     assert await Reader().refusal(url, kind) == f'GET {url}: unexpected status "{status} {phrase}"'
 
 
 @pytest.mark.parametrize(("status", "phrase"), [(401, "Unauthorized"), (403, "Forbidden")])
-async def test_a_refused_login(site: Site, status: int, phrase: str) -> None:
+async def test_refused_login_is_told_with_advice(site: Site, status: int, phrase: str) -> None:
     site.gives("/x.tgz", status=status)
     url = site.url("/x.tgz")
     text = f'GET {url}: unexpected status "{status} {phrase}": '
@@ -88,7 +88,7 @@ async def test_archive_that_is_not_gzip_is_refused(site: Site, body: bytes) -> N
 @pytest.mark.parametrize(
     "body", [tgz()[:60], tgz() + b"more", tgz()[:30] + b"\xff" * 60], ids=["cut off", "more", "overwritten"]
 )
-async def test_a_damaged_archive(site: Site, body: bytes) -> None:
+async def test_damaged_archive_is_refused(site: Site, body: bytes) -> None:
     site.gives("/x.tgz", body)
     text = await Reader().refusal(site.url("/x.tgz"), ContentError)
     assert text.startswith("error creating FS: the archive is ")

@@ -30,7 +30,7 @@ def endless(chunk: bytes, head: bytes = b"") -> Callable[[web.Request], "asyncio
     return answer  # type: ignore[return-value]
 
 
-async def test_an_infinite_body(site: Site) -> None:
+async def test_infinite_body_is_cut_at_the_limit(site: Site) -> None:
     site.answers["/x.tgz"] = endless(bytes(64 * KIB), tgz())
     url = site.url("/x.tgz")
     assert await Reader().with_limits(archive_bytes=MIB).refusal(url, LimitError) == (
@@ -78,7 +78,7 @@ async def _error(reader: Reader, url: str) -> RukPakError:
 @pytest.mark.parametrize(
     "header", [b"X: " + b"x" * 100_000, b"".join(b"X-%d: x\r\n" % number for number in range(100_000))]
 )
-async def test_headers_without_end(header: bytes) -> None:
+async def test_endless_headers_are_refused(header: bytes) -> None:
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n" + header)
         await writer.drain()
@@ -159,7 +159,7 @@ async def test_c1_a_million_tiny_members(site: Site) -> None:
         [info("a", FILE, path="../out")],
     ],
 )
-async def test_c1_hostile_archives(site: Site, members: list[tarfile.TarInfo]) -> None:
+async def test_c1_hostile_archive_is_refused(site: Site, members: list[tarfile.TarInfo]) -> None:
     site.gives("/x.tgz", gzip.compress(archive(*members)))
     text = await Reader().refusal(site.url("/x.tgz"), ContentError)
     assert text.startswith("error creating FS: ")
@@ -179,7 +179,7 @@ async def test_c1_hostile_archives(site: Site, members: list[tarfile.TarInfo]) -
         *("-oProxyCommand=id", "javascript:0", "dict://127.0.0.1:11211/", "ws://example.com/", "HTTP+unix://x/"),
     ],
 )
-async def test_c11_only_the_web(url: str) -> None:
+async def test_c11_url_of_another_scheme_is_refused(url: str) -> None:
     text = await Reader().refusal(url, ContentError)
     assert "unsupported protocol scheme" in text
 

@@ -122,7 +122,7 @@ async def test_a_redirect_without_a_location(site: Site) -> None:
     assert (await READER.refusal(site.url("/old.tgz"), UnavailableError)).endswith("answers 302 without a Location")
 
 
-async def test_where_a_failure_came_from(site: Site, other: Site) -> None:
+async def test_failure_after_a_redirect_names_its_server_without_the_query(site: Site, other: Site) -> None:
     """Without the query: it may be a permission."""
     site.redirects("/old.tgz", other.url("/gone.tgz?signature=canary", user="canary"))
     url = site.url("/old.tgz")

@@ -11,13 +11,13 @@ from tests.unit.sources.websites import FILES, Reader, Site, authority, website
 FAILED = "http request for bundle content failed: "
 
 
-async def test_a_private_authority(tmp_path: Path) -> None:
+async def test_certificate_of_a_private_authority_is_trusted(tmp_path: Path) -> None:
     ours = authority(tmp_path)
     async with website(ours.server("127.0.0.1")) as site:
         assert dict((await Reader().fetch(site.url("/demo.tgz"), ca_bundle=ours.pem)).tree) == FILES
 
 
-async def test_a_certificate_that_is_trusted_itself(tmp_path: Path) -> None:
+async def test_certificate_in_the_bundle_is_trusted_itself(tmp_path: Path) -> None:
     """As Go takes it: the end of a chain may be any certificate of the bundle."""
     server = authority(tmp_path).server("127.0.0.1")
     serving = (tmp_path / "serving.pem").read_text().partition("-----BEGIN PRIVATE")[0]
@@ -25,7 +25,7 @@ async def test_a_certificate_that_is_trusted_itself(tmp_path: Path) -> None:
         await Reader().fetch(site.url("/demo.tgz"), ca_bundle=serving)
 
 
-async def test_an_unknown_authority(tmp_path: Path) -> None:
+async def test_certificate_of_an_unknown_authority_is_refused(tmp_path: Path) -> None:
     other = authority(tmp_path).pem
     async with website(authority(tmp_path).server("127.0.0.1")) as site:
         url = site.url("/demo.tgz")
@@ -56,14 +56,14 @@ async def test_a_bundle_without_a_certificate(site: Site) -> None:
     assert not site.asked
 
 
-async def test_a_server_without_tls(site: Site) -> None:
+async def test_server_without_tls_is_told(site: Site) -> None:
     url = site.url("/demo.tgz").replace("http:", "https:")
     text = await Reader().refusal(url, UnavailableError)
     assert text.startswith(f"GET {url}: {FAILED}127.0.0.1:{site.port} does not speak a supported version of TLS")
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
-async def test_versions(tmp_path: Path, version: ssl.TLSVersion) -> None:
+async def test_supported_version_of_tls_is_spoken(tmp_path: Path, version: ssl.TLSVersion) -> None:
     ours = authority(tmp_path)
     server = ours.server("127.0.0.1")
     server.minimum_version = server.maximum_version = version

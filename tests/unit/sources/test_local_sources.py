@@ -195,12 +195,12 @@ def test_archive_that_docker_saved_is_read_as_its_image(tmp_path: Path) -> None:
         ({f"{0:064}/layer.tar": symlink("layer.tar")}, "is missing in the archive"),
     ],
 )
-def test_damaged_archives_of_docker(tmp_path: Path, change: dict[str, bytes | Entry], problem: str) -> None:
+def test_damaged_archive_of_docker_is_refused(tmp_path: Path, change: dict[str, bytes | Entry], problem: str) -> None:
     data = layer({**docker_archive([BUNDLE]), **change})
     assert problem in refusal(file_of(tmp_path / "saved.tar", data))
 
 
-def test_damaged_layouts(tmp_path: Path) -> None:
+def test_damaged_layout_is_refused(tmp_path: Path) -> None:
     layout = Layout()
     image = layout.image([BUNDLE])
     root = written(tmp_path, layout.index(image).files)

@@ -50,6 +50,6 @@ def test_the_variable_of_the_scheme(scheme: str, environ: dict[str, str], proxy:
         ("::1", "", True),
     ],
 )
-def test_no_proxy(host: str, no_proxy: str, *, is_direct: bool) -> None:
+def test_host_in_no_proxy_is_connected_to_directly(host: str, no_proxy: str, *, is_direct: bool) -> None:
     environ = BOTH | {"NO_PROXY": no_proxy}
     assert (proxy_for("https", host, 443, environ) == "") is is_direct

@@ -30,5 +30,5 @@ NOW = datetime(2026, 11, 22, 6, 0, 0, tzinfo=UTC)
         ("Sun, 22 Nov 99999999999999999999 06:01:30 GMT", None),
     ],
 )
-def test_seconds(header: str | None, seconds: float | None) -> None:
+def test_pause_is_read_in_seconds(header: str | None, seconds: float | None) -> None:
     assert retry_after(header, NOW) == seconds

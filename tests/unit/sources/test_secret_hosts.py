@@ -79,12 +79,12 @@ MALFORMED = (
 
 
 @pytest.mark.parametrize(("annotation", "host", "port"), NAMED)
-def test_hosts_that_are_named(annotation: str, host: str, port: int) -> None:
+def test_host_in_the_annotation_is_named(annotation: str, host: str, port: int) -> None:
     assert is_named(host, port, parse_hosts(annotation))
 
 
 @pytest.mark.parametrize(("annotation", "host", "port"), NOT_NAMED)
-def test_hosts_that_are_not(annotation: str, host: str, port: int) -> None:
+def test_host_outside_of_the_annotation_is_not_named(annotation: str, host: str, port: int) -> None:
     assert not is_named(host, port, parse_hosts(annotation))
 
 

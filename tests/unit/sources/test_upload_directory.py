@@ -56,7 +56,7 @@ async def test_an_archive_is_for_one_bundle(uploads: UploadDirectory, tmp_path: 
 
 
 @pytest.mark.parametrize("uid", ["1", "2"])
-async def test_nothing_was_uploaded_yet(uploads: UploadDirectory, uid: str) -> None:
+async def test_missing_upload_is_waited_for(uploads: UploadDirectory, uid: str) -> None:
     if uid == "2":
         await store(uploads, tgz())
     with pytest.raises(ContentPendingError, match="waiting for bundle to be uploaded"):

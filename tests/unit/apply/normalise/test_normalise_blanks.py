@@ -40,7 +40,7 @@ def normal(manifest: dict[str, Any]) -> dict[str, Any]:
         ),
     ],
 )
-def test_nulls_of_a_deployment(given: dict[str, Any], wanted: dict[str, Any]) -> None:
+def test_nulls_of_a_deployment_are_dropped(given: dict[str, Any], wanted: dict[str, Any]) -> None:
     assert normal({"apiVersion": "apps/v1", "kind": "Deployment", **given}) == wanted
 
 

@@ -131,7 +131,7 @@ class TestNetworkPolicy:
 
 @pytest.mark.parametrize("kind", ["ValidatingWebhookConfiguration", "MutatingWebhookConfiguration"])
 class TestWebhookConfiguration:
-    def test_no_webhooks(self, kind: str) -> None:
+    def test_empty_list_of_webhooks_is_dropped(self, kind: str) -> None:
         assert fields_of(normal(ADMISSION, kind, webhooks=[])) == {}
         assert fields_of(normal(ADMISSION, kind)) == {}
 
@@ -148,7 +148,7 @@ class TestStorageClass:
         result = normal("storage.k8s.io/v1", "StorageClass", provisioner="a.test", parameters={}, mountOptions=[])
         assert fields_of(result) == {"provisioner": "a.test", "mountOptions": []}
 
-    def test_parameters_stay(self) -> None:
+    def test_parameters_of_a_storage_class_stay(self) -> None:
         assert fields_of(normal("storage.k8s.io/v1", "StorageClass", parameters={"a": "b"})) == {
             "parameters": {"a": "b"}
         }

@@ -117,7 +117,7 @@ def test_host_names_of_one_address_are_all_kept() -> None:
     assert warnings == ()
 
 
-def test_secrets_of_an_account() -> None:
+def test_repeated_secret_of_an_account_is_sent_once() -> None:
     result = normal("v1", "ServiceAccount", {"secrets": [{"name": "a"}, {"name": "a"}]})
     assert result.manifest["secrets"] == [{"name": "a"}]
 

@@ -91,7 +91,7 @@ def test_any_manifest_is_refused_or_normalised_as_a_copy(manifest: dict[str, Any
 
 @settings(max_examples=400)
 @given(manifests(), st.booleans())
-def test_twice_is_once(manifest: dict[str, Any], namespaced: bool) -> None:  # noqa: FBT001 - drawn
+def test_second_normalisation_changes_nothing(manifest: dict[str, Any], namespaced: bool) -> None:  # noqa: FBT001 - drawn
     once = attempt(manifest, namespaced=namespaced)
     if once is not None:
         twice = normalise(once.manifest, namespaced=namespaced, default_namespace="shop")
@@ -107,5 +107,5 @@ def test_a_normal_manifest_is_returned_in_parts_as_it_was(manifest: dict[str, An
 
 
 @given(st.dictionaries(st.text(max_size=12), values, max_size=5))
-def test_any_mapping_at_all(manifest: dict[str, Any]) -> None:
+def test_any_mapping_is_normalised_or_refused(manifest: dict[str, Any]) -> None:
     attempt(manifest, namespaced=True)

@@ -96,5 +96,5 @@ def test_roles_for_an_account() -> None:
         ("SecurityContextConstraints", "securitycontextconstraints"),
     ],
 )
-def test_resources_of_kinds(kind: str, plural: str) -> None:
+def test_plural_of_a_kind_is_guessed(kind: str, plural: str) -> None:
     assert plural_of(kind) == plural

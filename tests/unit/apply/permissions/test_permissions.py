@@ -88,7 +88,7 @@ def test_rules_are_as_few_as_people_would_write() -> None:
     ]
 
 
-def test_texts_of_rules() -> None:
+def test_rule_is_told_as_verbs_and_objects() -> None:
     assert rule_text(rule("get list", "deployments replicasets", group="apps", names=["a"])) == (
         "get list",
         "deployments, replicasets (apps) named a",

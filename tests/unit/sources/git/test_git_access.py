@@ -58,21 +58,21 @@ async def failure(error: type[RukPakError], web: GitWebServer, **given: object) 
     return str(raised.value)
 
 
-async def test_user_and_password(private: GitWebServer) -> None:
+async def test_user_and_password_are_sent(private: GitWebServer) -> None:
     result = await fetched_from(private, secret="s", secrets=Secrets(s=SECRET))
     assert dict(result.tree) == FILES
     assert all("Authorization" in request.headers for request in private.requests)
 
 
 @pytest.mark.parametrize("secret", ["", "wrong"])
-async def test_wrong_credentials_and_none(private: GitWebServer, secret: str) -> None:
+async def test_wrong_or_missing_credentials_are_refused(private: GitWebServer, secret: str) -> None:
     secrets = Secrets(wrong={"username": b"jane", "password": b"swordfish"})
     text = await failure(AccessError, private, secret=secret, secrets=secrets)
     assert text.startswith(f"bundle unpack git clone error: {private.url(NAME)}: authentication required or refused - ")
     assert "swordfish" not in text
 
 
-async def test_a_secret_without_credentials(private: GitWebServer) -> None:
+async def test_secret_without_credentials_is_refused_before_a_request(private: GitWebServer) -> None:
     text = await failure(AccessError, private, secret="s", secrets=Secrets(s={"token": b"x"}))
     assert text == f'{AUTH}secret "s" has neither username nor password'
     text = await failure(UnavailableError, private, secret="s")
@@ -154,7 +154,9 @@ async def test_text_of_a_server_is_cleaned(private: GitWebServer) -> None:
         (503, UnavailableError, "the server is not available"),
     ],
 )
-async def test_answers_of_servers(private: GitWebServer, status: int, error: type[RukPakError], text: str) -> None:
+async def test_error_status_of_a_server_becomes_its_error(
+    private: GitWebServer, status: int, error: type[RukPakError], text: str
+) -> None:
     async def refuse(_: web.Request) -> web.Response:
         return web.Response(status=status)
 
@@ -240,7 +242,7 @@ async def test_a_secret_without_hosts_is_sent_with_a_warning_where_the_setting_i
     assert CANARY not in message
 
 
-async def test_plain_http_without_credentials(plain: GitWebServer) -> None:
+async def test_plain_http_works_without_credentials(plain: GitWebServer) -> None:
     assert dict((await fetched(git_source(plain.url(NAME), branch="main"))).tree) == FILES
 
 

@@ -33,7 +33,9 @@ async def test_p1_ways_to_write_the_root(git_repository: Repository, git_web: Gi
 
 
 @pytest.mark.parametrize("directory", ["a", "ab", "ä"])
-async def test_p1_short_names(git_repository: Repository, git_web: GitWebServer, directory: str) -> None:
+async def test_p1_directory_with_a_short_name_is_read(
+    git_repository: Repository, git_web: GitWebServer, directory: str
+) -> None:
     git_repository.commit({f"{directory}/f": b"1"})
     assert dict((await fetched_from(git_web, directory=directory)).tree) == {"f": b"1"}
 
@@ -121,7 +123,9 @@ async def test_c3_links_that_lead_nowhere_good(
     assert str(error.value).startswith(f"bundle unpack error: {text}")
 
 
-async def test_c10_links_that_multiply(git_repository: Repository, git_web: GitWebServer) -> None:
+async def test_c10_multiplying_links_end_at_the_limit_of_files(
+    git_repository: Repository, git_web: GitWebServer
+) -> None:
     """Ten links to ten links to ten …: the count of files ends it."""
     files: dict[str, Any] = {f"l{level}/{n}": Link(f"../l{level + 1}") for level in range(8) for n in range(10)}
     git_repository.commit(files | {"l8/f": b""})
@@ -196,7 +200,9 @@ LIMITED = {"a/b/c": b"x" * 1000, "d": b"y" * 900}
         ("path_depth", 1, "the depth of path"),
     ],
 )
-async def test_limits(git_repository: Repository, git_web: GitWebServer, name: str, value: int, text: str) -> None:
+async def test_content_beyond_a_limit_is_refused_with_its_variable(
+    git_repository: Repository, git_web: GitWebServer, name: str, value: int, text: str
+) -> None:
     git_repository.commit(LIMITED)
     limits: Limits = replace(DEFAULT_LIMITS, **{name: value})
     with pytest.raises(ContentError) as error:
@@ -207,7 +213,7 @@ async def test_limits(git_repository: Repository, git_web: GitWebServer, name: s
     assert dict((await fetched_from(git_web, limits=enough)).tree) == LIMITED
 
 
-async def test_c10_deep_nesting(git_repository: Repository, git_web: GitWebServer) -> None:
+async def test_c10_deeply_nested_path_is_refused(git_repository: Repository, git_web: GitWebServer) -> None:
     git_repository.commit({"/".join(["d"] * 300): b""})
     with pytest.raises(ContentError, match="the depth of path"):
         await fetched_from(git_web)

@@ -137,7 +137,7 @@ async def test_a_branch_that_is_a_thousand_directories_deep(tmp_path: Path, spoo
 
 
 @pytest.mark.parametrize("attack", [Attack.HUGE_PACK, Attack.HUGE_FILE])
-async def test_a_pack_without_end(attack: Attack, tmp_path: Path, spool: Spool) -> None:
+async def test_endless_pack_is_cut_at_the_limit(attack: Attack, tmp_path: Path, spool: Spool) -> None:
     error, server = await refused(attack, tmp_path, spool, LimitError, SMALL)
     assert "sends exceeds the limit of 4 MiB (RUKPAK_LIMIT_GIT_BYTES sets it)" in str(error)
     assert server.bytes_sent < 64 * MIB
@@ -184,7 +184,7 @@ async def test_deltas_end_with_the_processor_time_of_git(tmp_path: Path, spool: 
     )
 
 
-async def test_messages_without_end(tmp_path: Path, spool: Spool) -> None:
+async def test_endless_messages_are_cut_at_the_limit(tmp_path: Path, spool: Spool) -> None:
     error, _ = await refused(Attack.ENDLESS_PROGRESS, tmp_path, spool, ContentError)
     assert str(error) == "the server sent more than 2000000 bytes of messages"
 

@@ -80,13 +80,15 @@ async def started(web_server: GitWebServer) -> None:
     await until(lambda: web_server.requests)
 
 
-async def test_a_fetch_that_succeeds(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
+async def test_successful_fetch_leaves_nothing(
+    git_repository: Repository, git_web: GitWebServer, temporary: Path
+) -> None:
     git_repository.commit({"f": b""})
     await fetched_from(git_web)
     await nothing_left(temporary)
 
 
-async def test_a_fetch_that_fails(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
+async def test_failed_fetch_leaves_nothing(git_repository: Repository, git_web: GitWebServer, temporary: Path) -> None:
     git_repository.commit({"l": Link("/etc/passwd")})
     with pytest.raises(ContentError):
         await fetched_from(git_web)

@@ -87,7 +87,7 @@ async def test_a_login_is_checked_again_where_a_redirect_leads(moved: GitWebServ
     assert not [request for request in moved.requests if request.path.startswith(f"/{NAME}/")]
 
 
-async def test_c13_no_other_host(moved: GitWebServer, git_repository: Repository) -> None:
+async def test_c13_redirect_to_another_host_is_refused(moved: GitWebServer, git_repository: Repository) -> None:
     async with git_web_server(git_repository.path.parent) as other:
         redirect(moved, f"{other.url(NAME, '127.0.0.1')}/info/refs?{{query}}")
         with pytest.raises(ContentError) as error:
@@ -129,7 +129,7 @@ async def test_a_location_that_is_not_a_url(moved: GitWebServer, location: str) 
     )
 
 
-async def test_a_login_page(moved: GitWebServer) -> None:
+async def test_redirect_to_a_login_page_is_refused(moved: GitWebServer) -> None:
     redirect(moved, "/users/sign_in")
     with pytest.raises(AccessError, match=r"the server redirects to .*/users/sign_in', which is not a repository"):
         await fetch_moved(moved)

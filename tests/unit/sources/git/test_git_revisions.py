@@ -172,7 +172,7 @@ async def test_a_start_that_several_commits_have(git_repository: Repository, git
         await fetched_from(git_web, commit=start)
 
 
-async def test_an_empty_repository(git_repository: Repository, git_web: GitWebServer) -> None:
+async def test_empty_repository_is_refused(git_repository: Repository, git_web: GitWebServer) -> None:
     source = git_source(git_web.url("combo.git"), ca_bundle=git_web.ca_bundle)
     with pytest.raises(ContentError, match=r'couldn\'t find remote ref "HEAD": repository .* has no commit yet'):
         await fetched(source)

@@ -92,13 +92,15 @@ async def test_how_a_known_host_may_be_written(ssh: GitSshServer, git_repository
 
 
 @pytest.mark.parametrize("host", ["localhost", "[localhost]:{port}"])
-async def test_hashed_known_hosts(ssh: GitSshServer, git_repository: Repository, tmp_path: Path, host: str) -> None:
+async def test_hashed_known_hosts_are_matched(
+    ssh: GitSshServer, git_repository: Repository, tmp_path: Path, host: str
+) -> None:
     known = hashed(f"{host.format(port=ssh.port)} {ssh.host_key}\n", tmp_path)
     assert "localhost" not in known
     assert dict((await by_ssh(ssh.url(git_repository.path), ssh.private_key, known)).tree) == FILES
 
 
-async def test_a_revoked_host_key(ssh: GitSshServer, git_repository: Repository) -> None:
+async def test_revoked_host_key_is_refused(ssh: GitSshServer, git_repository: Repository) -> None:
     known = f"{ssh.known_hosts()}@revoked * {ssh.host_key}\n"
     text = await refused(ssh.url(git_repository.path), ssh.private_key, known, AccessError)
     assert "host key verification failed" in text

@@ -52,7 +52,7 @@ def helper(folder: Path, name: str, body: str) -> None:
         ({"auths": {"quay.io": {"username": "me", "password": SECRET}}, "more": 1}, "quay.io"),
     ],
 )
-def test_logins(folder: Path, config: Any, registry: str) -> None:
+def test_login_in_the_configuration_is_found(folder: Path, config: Any, registry: str) -> None:
     configure(folder, config)
     assert credentials_for(parse_image(f"{registry}/team/demo")) == RegistryCredentials(user="me", password=SECRET)
 
@@ -117,7 +117,7 @@ def test_passwords_are_not_shown() -> None:
 @pytest.mark.parametrize(
     "config", [{"auths": {"quay.io": {"identitytoken": SECRET}}}, {"credHelpers": {"quay.io": "token"}}]
 )
-def test_identity_tokens(folder: Path, config: Any) -> None:
+def test_identity_token_is_read_in_place_of_a_password(folder: Path, config: Any) -> None:
     configure(folder, config)
     helper(folder, "token", f'echo "{{\\"Username\\": \\"<token>\\", \\"Secret\\": \\"{SECRET}\\"}}"')
     assert credentials_for(QUAY) == RegistryCredentials(identity_token=SECRET)

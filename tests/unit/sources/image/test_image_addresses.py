@@ -130,7 +130,9 @@ def test_plain_http_only_for_registries_that_are_named(server: Server, monkeypat
     assert dict(pulled(parse_image(name), plain_http=frozenset({registry}))[1]) == FILES
 
 
-def test_proxies_of_the_environment(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_proxy_of_the_environment_is_used_unless_no_proxy_names_the_registry(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The server stands in for proxy and registry; names are resolved by the proxy."""
     monkeypatch.setenv("HTTP_PROXY", f"http://proxy:pass@{server.address}")
     monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")

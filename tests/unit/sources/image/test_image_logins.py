@@ -79,7 +79,7 @@ def tokens_asked(server: Server) -> Sequence[Asked]:
     return [asked for asked in server.asked if asked.path.startswith("/token")]
 
 
-def test_a_password(server: Server) -> None:
+def test_password_is_sent_after_one_request_without(server: Server) -> None:
     server.answer = with_basic
     assert dict(pulled(server, LOGIN)) == FILES
     assert [asked.login for asked in server.asked if asked.path != "/v2/"].count(None) == 1
@@ -218,7 +218,7 @@ def test_redirects_have_an_end(server: Server) -> None:
 
 
 @pytest.mark.parametrize("target", ["file:///etc/passwd", "ftp://example.com/x", "gopher://127.0.0.1/"])
-def test_redirects_to_other_schemes(server: Server, target: str) -> None:
+def test_redirect_to_another_scheme_is_refused(server: Server, target: str) -> None:
     server.answer = lambda asked: Answer(307, {"Location": target})
     assert "asks for a request without TLS" in refused(server, UnavailableError)
 

@@ -47,7 +47,7 @@ def test_both_kinds_of_secrets_and_all_kinds_of_entries(given: dict[str, str]) -
         assert keychain.for_image(parse_image("ghcr.io/team/demo:v1")) == []
 
 
-def test_identity_tokens() -> None:
+def test_identity_token_is_read_in_place_of_a_password() -> None:
     keychain = Keychain()
     keychain.add_secret(config_json({"quay.io": {"identitytoken": PASSWORD, **entry("<token>", "")}}))
     [found] = keychain.for_image(parse_image("quay.io/x"))
@@ -83,7 +83,7 @@ def test_identity_tokens() -> None:
         ("https://index.docker.io/v1/", "quay.io/demo", False),
     ],
 )
-def test_which_key_fits(key: str, image: str, fits: bool) -> None:  # noqa: FBT001 - a parameter
+def test_key_of_a_pull_secret_fits_its_images_only(key: str, image: str, fits: bool) -> None:  # noqa: FBT001 - a parameter
     assert users({key: entry()}, image) == (["me"] if fits else [])
 
 

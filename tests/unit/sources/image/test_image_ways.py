@@ -329,7 +329,7 @@ ANSWERS: list[tuple[Any, type[RukPakError]]] = [
 
 
 @pytest.mark.parametrize(("answer", "expected"), ANSWERS)
-async def test_answers_of_a_registry(
+async def test_answer_of_a_registry_becomes_its_error(
     server: Server, contents: Contents, answer: Answer, expected: type[RukPakError]
 ) -> None:
     del contents

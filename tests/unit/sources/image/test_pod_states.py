@@ -69,7 +69,7 @@ FORMER = {"kind": "Bundle", "name": "b", "uid": "former", "controller": True}
         (pod({"phase": "Failed"}), PodSituation.FAILED),
     ],
 )
-def test_situations(found: Any, expected: PodSituation) -> None:
+def test_situation_follows_from_the_pod(found: Any, expected: PodSituation) -> None:
     assert situation(found, "u", WANTED.digests(SETTINGS)) is expected
 
 
@@ -160,7 +160,7 @@ def test_pulling_is_told_from_the_rest() -> None:
         ),
     ],
 )
-def test_why_a_pod_failed(status: dict[str, Any], message: str) -> None:
+def test_cause_of_a_failed_pod_is_told(status: dict[str, Any], message: str) -> None:
     assert failure_message(pod({"phase": "Failed", **status})) == message
 
 
@@ -201,7 +201,7 @@ def test_a_name_that_fits_no_label_is_the_pods_all_the_same(length: int, *, has_
     assert metadata["labels"]["core.rukpak.io/owner-kind"] == "Bundle", "by which it is watched"
 
 
-def test_settings_of_pods() -> None:
+def test_manifest_of_a_pod_has_the_settings() -> None:
     settings = PodSettings(
         tool_image="t",
         platform=Platform(os="linux", architecture="arm64"),

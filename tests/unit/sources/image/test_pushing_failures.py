@@ -110,7 +110,7 @@ def test_a_registry_that_is_not_there() -> None:
         push_image(IMAGE, reference, plain_http=True)
 
 
-def test_a_registry_without_tls(server: Server) -> None:
+def test_push_to_a_registry_without_tls_is_refused_with_advice(server: Server) -> None:
     with pytest.raises(UnavailableError, match="--plain-http is for registries without TLS"):
         push_image(IMAGE, server.reference)
     assert server.asked == []

@@ -26,7 +26,7 @@ from tests.fuzzing import choices, fuzzed
         ("demo:5000", "docker.io/library/demo:5000"),
     ],
 )
-def test_names(text: str, expected: str) -> None:
+def test_image_name_is_normalised(text: str, expected: str) -> None:
     assert str(parse_reference(text)) == expected
 
 
@@ -52,7 +52,7 @@ def test_a_digest_is_made_by_the_content() -> None:
     ("text", "expected"),
     [("localhost/x", True), ("127.8.0.1:5000/x", True), ("[::1]:80/x", True), ("10.0.0.1:80/x", False), ("x", False)],
 )
-def test_loopback(text: str, *, expected: bool) -> None:
+def test_registry_on_loopback_is_recognised(text: str, *, expected: bool) -> None:
     assert parse_reference(text).is_on_loopback is expected
 
 

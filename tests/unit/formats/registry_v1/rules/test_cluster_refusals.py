@@ -76,7 +76,7 @@ def test_good_bundle_is_not_refused() -> None:
         ),
     ],
 )
-def test_deployments(spec: Json, rule: str, messages: list[str]) -> None:
+def test_deployment_that_a_cluster_refuses_is_told(spec: Json, rule: str, messages: list[str]) -> None:
     found = told(deployed(**spec), rule)
     assert len(found) == len(messages)
     assert all(text.startswith(message) for text, message in zip(found, messages, strict=True))
@@ -122,7 +122,7 @@ def test_a_webhook_of_an_unknown_type_is_left_out() -> None:
         ({"rules": [{"scope": "Namespace"}]}, "scope 'Namespace' must be one of *, Cluster, Namespaced"),
     ],
 )
-def test_fields_of_webhooks(fields: Json, problem: str) -> None:
+def test_field_of_a_webhook_that_a_cluster_refuses_is_told(fields: Json, problem: str) -> None:
     assert told(served(**fields), "RV1-938") == [f"webhook '{fields.get('generateName', WEBHOOK)}': {problem}"]
 
 
@@ -158,7 +158,7 @@ def versions(schema: Json) -> Json:
         ),
     ],
 )
-def test_schemas(schema: Json, rule: str, messages: list[str]) -> None:
+def test_schema_that_a_cluster_refuses_is_told(schema: Json, rule: str, messages: list[str]) -> None:
     assert sorted(told(bundle(crds=[versions(schema)]), rule)) == sorted(messages)
 
 
@@ -173,7 +173,7 @@ def test_schemas(schema: Json, rule: str, messages: list[str]) -> None:
         (manifest("Role", "r", rules=[{**RULE, "verb": ["get"]}]), "RV1-945", ["unknown field rules[0].verb"]),
     ],
 )
-def test_shipped_objects(other: Json, rule: str, messages: list[str]) -> None:
+def test_shipped_object_that_a_cluster_refuses_is_told(other: Json, rule: str, messages: list[str]) -> None:
     found = told(bundle(others=[other]), rule)
     assert len(found) == len(messages)
     assert all(text.startswith(message) for text, message in zip(found, messages, strict=True))

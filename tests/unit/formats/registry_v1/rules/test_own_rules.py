@@ -104,7 +104,7 @@ def test_a_kind_that_two_definitions_define() -> None:
         ),
     ],
 )
-def test_objects_of_one_name(others: list[Json], different: int, repeated: int) -> None:
+def test_different_and_repeated_objects_of_one_name_are_told(others: list[Json], different: int, repeated: int) -> None:
     tree = with_others(*others)
     assert (len(told(tree, "RV1-913")), len(told(tree, "RV1-914"))) == (different, repeated)
 
@@ -117,7 +117,7 @@ def test_collisions_name_both_files() -> None:
     assert finding.file == "manifests/other-1.yaml"
 
 
-def test_autoscalers_without_a_namespace() -> None:
+def test_autoscaler_without_a_namespace_is_told() -> None:
     tree = with_others(
         manifest("VerticalPodAutoscaler", "a"), manifest("VerticalPodAutoscaler", "b", namespace="there")
     )
@@ -157,7 +157,7 @@ def test_target_ports_of_one_port() -> None:
         ("", None, False),  # RV1-005 tells
     ],
 )
-def test_the_default_install_namespace(package: str, suggested: str | None, *, is_told: bool) -> None:
+def test_invalid_default_install_namespace_is_told(package: str, suggested: str | None, *, is_told: bool) -> None:
     annotations = {SUGGESTED: suggested} if suggested else {}
     tree = bundle(csv=csv_document(annotations=annotations), package=package)
     assert bool(told(tree, "RV1-919")) is is_told

@@ -199,7 +199,7 @@ def named(name: str) -> list[tuple[str, str]]:
         ),
     ],
 )
-def test_good_practices(manifest: Json, expected: list[tuple[str, str]]) -> None:
+def test_bad_practice_is_told(manifest: Json, expected: list[tuple[str, str]]) -> None:
     assert told(bundle(csv=manifest), practices.FAMILY) == expected
 
 
