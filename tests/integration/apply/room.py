@@ -140,7 +140,7 @@ class Room:
         return planned
 
     async def listed(self, resolution: Resolution) -> None:
-        """Until the watches have shown every kind that is served."""
+        """Wait until the watches have shown every kind that is served."""
         self.inventory.watch(resolution.served)
         await until(lambda: not self.inventory.unsynced(one.group_kind for one in resolution.served))
 
@@ -177,7 +177,7 @@ class Room:
         return found
 
     async def seen(self, manifest: Manifest) -> None:
-        """Until the watch has shown the newest version."""
+        """Wait until the watch has shown the newest version."""
         resource = await self.resource(manifest)
         version = int((await self.read(manifest))["metadata"]["resourceVersion"])
         informer = self.inventory.informer_of(resource.group_kind)

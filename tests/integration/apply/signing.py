@@ -93,7 +93,7 @@ class Signing:
         return written is not None and shown is not None and shown.metadata.version >= written.version
 
     async def install(self, *manifests: Manifest) -> None:
-        """In the order of a reconcile."""
+        """Install the manifests in the order of a reconcile."""
         room = self.room
         desired, resolution = await room.desire(*manifests)
         await room.listed(resolution)

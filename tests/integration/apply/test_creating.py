@@ -69,7 +69,7 @@ async def test_the_second_look_says_whose_it_is(room: Room) -> None:
 
 
 async def test_object_of_another_client_in_place_of_ours_is_recognised_at_the_second_look(room: Room) -> None:
-    """It has no label of ours, so the watch shows the name free: the apply finds out, and the next look asks."""
+    """The object has no label of ours, so the watch shows the name free: the apply finds out, the next look asks."""
     wanted = config_map("a", x="ours")
     await room.installed(wanted)
     await room.replaced(wanted, config_map("a", y="theirs"))

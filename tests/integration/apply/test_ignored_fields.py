@@ -17,7 +17,7 @@ WEB = Override(group="apps", kind="Deployment", name="web", ignore=("/spec/repli
 
 
 def webhooks(room: Room, policy: str = "Ignore", **more: Any) -> Manifest:
-    """As istiod ships it: it sets `failurePolicy` itself once it serves. It is called for nothing."""
+    """A configuration as istiod ships it, which sets `failurePolicy` once it serves. It is called for nothing."""
 
     def one(name: str) -> Manifest:
         return {
@@ -56,7 +56,7 @@ async def installed(room: Room, document: Manifest, *overrides: Override, **give
 
 
 async def scale(room: Room, replicas: int) -> None:
-    """As an autoscaler does, by the subresource."""
+    """Scale as an autoscaler does, by the subresource."""
     resource = await room.resource(workload("web"))
     await room.client.patch(
         resource, room.namespace, "web", orjson.dumps({"spec": {"replicas": replicas}}), subresource="scale"

@@ -199,7 +199,7 @@ async def test_a_ruined_secret_is_repaired_and_what_was_trusted_stays(signer: Si
 
 
 async def test_a_secret_is_not_given_back_to_a_deployment_that_is_being_deleted(signer: Signing, room: Room) -> None:
-    """With `--cascade=orphan`: the collector strips the Secret, which may be seen before the deletion is."""
+    """The deletion orphans: the collector strips the Secret, which may be seen before the deletion is."""
     await signer.install(service("hooks", SECRET))
     await until(lambda: signer.is_in_step)
     signer.woken.clear()

@@ -169,7 +169,7 @@ async def test_orphaned_object_loses_fields_that_left_the_content(room: Room) ->
 
 @pytest.mark.parametrize("former", [HELM, "somebody"])
 async def test_object_changed_since_it_was_judged_is_not_taken(room: Room, former: str) -> None:
-    """With former managers the rewrite meets the other version, without them the apply does."""
+    """The rewrite meets the other version when there are former managers, else the apply does."""
     await room.another_client_creates(config_map("a", x="1"), manager=former)
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
     await room.another_client_patches(config_map("a"), {"data": {"y": "1"}})
@@ -190,7 +190,7 @@ async def test_object_replaced_since_it_was_judged_is_not_taken(room: Room, form
 
 
 def upstreams(room: Room, release: str) -> Manifest:
-    """As the original operator leaves an object."""
+    """An object as the original operator leaves it."""
     manifest = labelled("a", room.owner.name, x="1", later="1", dropped="1")
     manifest["metadata"]["labels"]["app.kubernetes.io/managed-by"] = "Helm"
     manifest["metadata"]["annotations"] = {

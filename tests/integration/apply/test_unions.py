@@ -33,7 +33,7 @@ def to_webhook(**client_config: object) -> Manifest:
 
 
 def switches() -> Iterator[tuple[str, str, str]]:
-    """From the first form to each other one, and from each to the next one, around."""
+    """Switches from the first form to each other one, and from each to the next one, around."""
     for name, union in SWITCHED.items():
         first, *others = union.forms
         yield from ((name, first, other) for other in others)
@@ -165,7 +165,7 @@ async def test_the_old_content_gives_back_what_was_moved_before_a_crash(room: Ro
 
 
 async def test_a_write_in_between_costs_another_look(room: Room, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As when a controller writes the status."""
+    """A controller that writes the status does so."""
     old, new = disruption_budget(), disruption_budget()
     old["spec"]["minAvailable"] = new["spec"]["maxUnavailable"] = 1
     await room.installed(new)
@@ -272,7 +272,7 @@ async def another_client_writes(room: Room, manifest: Manifest, change: Put) -> 
 
 
 async def fresh(room: Room, manifest: Manifest) -> Manifest:
-    """As the server would store it were it created now."""
+    """The object as the server would store it were it created now."""
     ((desired,), _) = await room.desire(manifest)
     body = orjson.loads(desired.payload.body)
     body["metadata"] = {"name": f"fresh-{room.namespace}", "namespace": body["metadata"].get("namespace")}
@@ -283,7 +283,7 @@ async def fresh(room: Room, manifest: Manifest) -> Manifest:
 
 
 def content_of(live: Manifest) -> Manifest:
-    """Without what the server chooses, and what means the same whether it is there or not."""
+    """The content without what the server chooses, and what means the same whether it is there or not."""
     found = copy.deepcopy({name: value for name, value in live.items() if name not in {"metadata", "status"}})
     if live["kind"] == "Service":
         for name in ("clusterIP", "clusterIPs"):

@@ -180,7 +180,7 @@ async def test_object_that_is_being_adopted_is_never_replaced(room: Room) -> Non
 
 
 async def test_adopted_object_is_replaced_by_a_later_upgrade(room: Room) -> None:
-    """It is ours like everything else that goes with its deployment: nothing tells it from what we created."""
+    """The object is ours like all others that go with the deployment: nothing tells it from what we created."""
     await room.another_client_creates(fixed("1"))
     await room.installed(forced(fixed("1")), adopt=Adopt.IF_UNOWNED)
     change_set = await room.bring(forced(fixed("2")))

@@ -30,7 +30,7 @@ def key(name: str = "a", gvk: GroupVersionKind = CONFIG_MAP, namespace: str = "n
 
 
 def metadata(**fields: Any) -> Metadata:
-    """As the API server sends it."""
+    """The metadata as the API server sends it."""
     return decode_metadata(orjson.dumps({"metadata": {"name": "a", "uid": "u", "resourceVersion": "1", **fields}}))
 
 

@@ -54,7 +54,7 @@ def facts(crd: str, said: frozenset[str], *, is_served: bool) -> KindFacts:
 
 
 def _named(value: object) -> str:
-    """In the same order in every process; that of a set is not."""
+    """The value in the same order in every process, which that of a set is not."""
     return f"{value[0]}; {', '.join(sorted(value[1]))}" if isinstance(value, tuple) else str(value)
 
 

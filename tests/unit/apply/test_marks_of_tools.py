@@ -1,4 +1,4 @@
-"""Which other tool an object belongs to, as the message names it."""
+"""The other tool that an object belongs to, as the message names it."""
 
 import pytest
 

@@ -153,7 +153,7 @@ def test_object_that_outlived_a_former_deployment_of_our_name_outlives_us_too() 
 
 
 def test_a_claim_that_comes_back_outlives_us() -> None:
-    """It may have been there before us, or its owner said that it must stay."""
+    """The claim may have been there before us, or its owner said that it must stay."""
     gvk = GroupVersionKind("", "v1", "PersistentVolumeClaim")
     want = desired({"apiVersion": "v1", "kind": "PersistentVolumeClaim", "metadata": {"name": "a"}})
     mark = released_mark(OWNER.uid, key("a", gvk), "u", "")

@@ -135,7 +135,7 @@ def test_released_object_says_who_wants_that(fields: dict[str, Any], *, prune: b
     ],
 )
 def test_a_crd_that_was_kept_for_its_instances_stays_kept(instances: ForeignInstances, reason: KeptReason) -> None:
-    """It must not vanish weeks after the upgrade, when its last instance is deleted or the operator restarts."""
+    """The CRD must not vanish weeks after the upgrade, when its last instance is deleted or the operator restarts."""
     assert fate(one(CRD), instances=instances, was_kept=True).reason is reason
     assert fate(one(CRD, **TRUE), instances=instances, was_kept=True).fate is PruneFate.PRUNE
 

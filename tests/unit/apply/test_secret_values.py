@@ -1,4 +1,4 @@
-"""Which values of Secrets an upgrade changes, and which of those come out differently each time."""
+"""Values of Secrets that an upgrade changes, and those of them that come out differently each time."""
 
 import base64
 import json

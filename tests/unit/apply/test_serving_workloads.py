@@ -1,4 +1,4 @@
-"""Which workloads of some content serve its kinds: only what the content itself shows is followed."""
+"""Workloads of some content that serve its kinds: only what the content itself shows is followed."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which addresses a source may connect to."""
+"""Addresses that a source may connect to."""
 
 import socket
 from ipaddress import ip_network

@@ -1,4 +1,4 @@
-"""Which Secret a source sends where: the setting, what is told without it, and what is never sent."""
+"""Secrets that a source sends, and where: the setting, what is told without it, and what is never sent."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -236,7 +236,7 @@ async def test_a_pull_secret_of_another_type_needs_the_annotation(kind: str) -> 
 
 
 class NoPods:
-    """None is there, and none may be made."""
+    """A cluster without pods, in which none may be made."""
 
     async def watch(self) -> None:
         pass

@@ -110,7 +110,7 @@ async def test_only_the_addresses_of_a_name_that_are_not_refused(site: Site, mon
 async def test_name_server_that_does_not_answer_delays_no_other_host(
     site: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """For ten names at once: who asks for another one does not wait for them."""
+    """It is silent for ten names at once, and a fetch from another host does not wait for them."""
     real, over = socket.getaddrinfo, threading.Event()
 
     def lookup(host: str, port: int, **more: Any) -> Any:
@@ -140,7 +140,7 @@ def behind(proxy: Site, *, user: str = "", **more: str) -> Reader:
 
 
 async def test_a_proxy_is_asked(proxy: Site, names: Any) -> None:
-    """It may know names that we do not know; its own address is the administrator's choice."""
+    """A proxy may know names that we do not know; its own address is the administrator's choice."""
     names({"files.example": ["nowhere.invalid"]})
     await behind(proxy, user="op:pr0xy").fetch("http://files.example/demo.tgz")
     (asked,) = proxy.asked

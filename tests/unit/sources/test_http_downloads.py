@@ -25,7 +25,7 @@ async def test_the_files_of_the_archive(site: Site) -> None:
 
 
 async def test_resolved_source_is_the_source_as_it_is(site: Site) -> None:
-    """Nothing is pinned by the URL: the digest of the Bundle is what holds."""
+    """The URL pins nothing: the digest of the Bundle does."""
     fetched = await Reader(secrets=LOGIN).fetch(site.url("/demo.tgz"), secret="login")
     assert fetched.resolved.http is not None
     assert fetched.resolved.http.url == site.url("/demo.tgz")
@@ -131,7 +131,7 @@ async def test_no_place_for_the_file(site: Site, tmp_path: Path) -> None:
 
 
 async def test_a_download_that_is_cancelled_ends_at_once(site: Site) -> None:
-    """As when its Bundle is deleted."""
+    """A deletion of the Bundle cancels it."""
     began, ended = asyncio.Event(), asyncio.Event()
 
     async def stall(request: web.Request) -> web.StreamResponse:

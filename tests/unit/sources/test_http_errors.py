@@ -162,7 +162,7 @@ async def test_a_server_that_breaks_off(answer: Any, text: str) -> None:
 
 @pytest.mark.parametrize("size", [0, 2, 30, -8])
 async def test_an_archive_of_unknown_size_that_breaks_off_is_asked_for_again(size: int) -> None:
-    """Without Content-Length and chunks the end of the connection is all that tells its end."""
+    """The end of the connection alone tells the end of the archive, without Content-Length and chunks."""
 
     async def answer(writer: asyncio.StreamWriter) -> None:
         writer.write(b"HTTP/1.1 200 OK\r\n\r\n" + tgz()[:size])

@@ -56,7 +56,7 @@ async def test_c13_credentials_do_not_come_back_from_another_host(site: Site, ot
 
 
 async def test_c13_credentials_do_not_go_to_another_scheme(site: Site, tmp_path: Path) -> None:
-    """Not even from http to https."""
+    """Credentials do not even go from http to https."""
     async with website(authority(tmp_path).server("127.0.0.1")) as secure:
         site.redirects("/old.tgz", secure.url("/demo.tgz"))
         await READER.fetch(site.url("/old.tgz"), secret="login", insecure=True)
@@ -123,7 +123,7 @@ async def test_a_redirect_without_a_location(site: Site) -> None:
 
 
 async def test_failure_after_a_redirect_names_its_server_without_the_query(site: Site, other: Site) -> None:
-    """Without the query: it may be a permission."""
+    """The query is left out: it may be a permission."""
     site.redirects("/old.tgz", other.url("/gone.tgz?signature=canary", user="canary"))
     url = site.url("/old.tgz")
     assert await READER.refusal(url, UnavailableError) == (

@@ -18,7 +18,7 @@ async def test_certificate_of_a_private_authority_is_trusted(tmp_path: Path) -> 
 
 
 async def test_certificate_in_the_bundle_is_trusted_itself(tmp_path: Path) -> None:
-    """As Go takes it: the end of a chain may be any certificate of the bundle."""
+    """Go does the same: the end of a chain may be any certificate of the bundle."""
     server = authority(tmp_path).server("127.0.0.1")
     serving = (tmp_path / "serving.pem").read_text().partition("-----BEGIN PRIVATE")[0]
     async with website(server) as site:

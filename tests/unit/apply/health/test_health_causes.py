@@ -1,4 +1,4 @@
-"""Why an object is not healthy: what it says itself, and what pods say."""
+"""Causes of an unhealthy object: what it says itself, and what pods say."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""Which members of unions have to go before the content fits."""
+"""Members of unions that have to go before the content fits."""
 
 from typing import Any
 

@@ -101,7 +101,7 @@ async def test_c18_secrets_are_in_no_argument_no_file_and_no_log(
     forms = (CANARY.encode(), base64.b64encode(f"jane:{CANARY}".encode()))
 
     async def look(_: web.Request) -> None:
-        """While git waits for the answer."""
+        """Look while git waits for the answer."""
         seen.extend(await asyncio.to_thread(arguments_and_files, tmp_path / "rukpak-git-*"))
 
     private.answer = look

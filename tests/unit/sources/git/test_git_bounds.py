@@ -34,7 +34,7 @@ HANGING = '#!/bin/sh\ncase $1 in cat-file) exec sleep 600;; *) exec {git} "$@";;
 
 
 def shell(directory: Path, script: str, limits: Limits = DEFAULT_LIMITS) -> None:
-    """In the place of git, with all that git has."""
+    """Run a script in the place of git, with all that git has."""
     Commands(directory, local_environment(directory), limits=limits).run("-c", f"alias.x=!{script}", "x")
 
 

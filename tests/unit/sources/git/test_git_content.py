@@ -1,4 +1,4 @@
-"""Which files of a commit are content: directories, links, submodules, and limits that hold before content is read."""
+"""Files of a commit that are content: directories, links, submodules, and limits that hold before content is read."""
 
 from dataclasses import replace
 from typing import Any

@@ -60,7 +60,7 @@ async def refused(
     limits: Limits = DEFAULT_LIMITS,
     **more: int,
 ) -> tuple[RukPakError, HostileGitServer]:
-    """How it ends, with nothing left of it."""
+    """Return the error in which the attack ends, with nothing left of it."""
     async with HostileGitServer(attack, directory / "served", **more) as server:
         with pytest.raises(error) as caught:
             await attacked(server, spool, limits)
@@ -111,7 +111,7 @@ async def test_objects_that_a_server_leaves_out_are_not_fetched_lazily(
 
 
 def as_old_git(monkeypatch: pytest.MonkeyPatch) -> None:
-    """One that has never heard of the variable."""
+    """Make git act as one that does not know the variable."""
     given = environment._environment
 
     def without(directory: Path, *, protocol: str) -> dict[str, str]:
@@ -146,7 +146,7 @@ async def test_endless_pack_is_cut_at_the_limit(attack: Attack, tmp_path: Path, 
 async def test_no_file_is_larger_than_the_kernel_allows(
     tmp_path: Path, spool: Spool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also when the watch comes too late: here only at the end."""
+    """The limit holds even when the watch comes too late: here only at the end."""
     looked: list[int] = []
 
     def late(workspace: Workspace, *, at_most: int) -> bool:

@@ -47,7 +47,7 @@ async def nothing_left(temporary: Path) -> None:
 
 
 def left_in(temporary: Path) -> list[str]:
-    """But for the directory of the spool itself, which stays for the next fetch."""
+    """All that is left but the directory of the spool itself, which stays for the next fetch."""
     used = workers.SPOOL.used
     return [*map(str, temporary.glob("*/*")), *processes(temporary), *([f"{used} bytes of the spool"] if used else [])]
 
@@ -61,7 +61,7 @@ def packs(temporary: Path) -> list[Path]:
 
 
 def processes(temporary: Path) -> list[str]:
-    """Those that have the private directory in their environment."""
+    """The processes that have the private directory in their environment."""
     found = []
     for path in Path("/proc").glob("[0-9]*"):
         try:
@@ -128,7 +128,7 @@ async def test_a_server_that_never_answers(git_web: GitWebServer, temporary: Pat
 
 
 async def test_the_loop_stays_free_while_servers_hang(git_repository: Repository, git_web: GitWebServer) -> None:
-    """More of them than threads that the loop itself has."""
+    """More servers hang than the loop itself has threads."""
     git_repository.commit({"f": b"1"})
 
     async def hang_for_most(asked: web.Request) -> None:
@@ -332,7 +332,7 @@ async def test_no_space_for_a_private_directory(
 async def test_git_ends_by_itself_when_the_operator_is_gone(
     git_web: GitWebServer, temporary: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """As after SIGKILL of the operator, while the server holds the connection."""
+    """The operator was ended by SIGKILL, while the server holds the connection."""
     git_web.answer = hang
     monkeypatch.setattr(command, "_GRACE_SECONDS", -117.0)  # of 120
     monkeypatch.setattr(command, "_kill", lambda _: None)

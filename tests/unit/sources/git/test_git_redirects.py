@@ -56,7 +56,7 @@ async def test_a_repository_that_moved_on_its_host(moved: GitWebServer, *, absol
 
 
 async def test_a_login_is_checked_again_where_a_redirect_leads(moved: GitWebServer) -> None:
-    """It may be bound to the port that was asked first."""
+    """The login may be bound to the port that was asked first."""
     redirect(moved, f"/{NAME}/info/refs?{{query}}")
     seen: list[Remote] = []
 
@@ -143,7 +143,7 @@ async def test_c13_a_loop_ends(moved: GitWebServer) -> None:
 
 
 async def test_c13_a_redirect_of_the_second_request(moved: GitWebServer, git_repository: Repository) -> None:
-    """After the refs, the pack itself: git does not follow, wherever it leads."""
+    """The redirect comes for the pack, after the refs: git does not follow, wherever it leads."""
     async with git_web_server(git_repository.path.parent) as other:
 
         async def answer(request: web.Request) -> web.Response | None:

@@ -1,4 +1,4 @@
-"""Which URLs and names come through to git, and in which form: everything else is refused before a process starts."""
+"""URLs and names that come through to git, and their form: all others are refused before a process starts."""
 
 import re
 import subprocess
@@ -91,7 +91,7 @@ async def test_c11_what_is_not_a_url_of_https_http_or_ssh(repository: str) -> No
 
 @pytest.mark.parametrize("code", ["%0a", "%0D", "%00", "%1b", "%7F"])
 async def test_c13_encoded_control_characters(code: str) -> None:
-    """With a credential helper, they were another host (CVE-2020-5260)."""
+    """Such characters named another host to a credential helper (CVE-2020-5260)."""
     for repository in (f"https://example.com/{code}host=evil", f"https://jane:secret{code}x@example.com/a"):
         with pytest.raises(ContentError) as error:
             await fetched(git_source(repository, branch="main"))
@@ -107,7 +107,7 @@ PIECES = [
 @fuzzed
 @given(choices.map(lambda chosen: "".join(chosen.some(PIECES, 9))) | st.text(max_size=30))
 def test_c11_whatever_comes_through_is_safe_for_git(repository: str) -> None:
-    """And what does not is refused with a message for the user."""
+    """Other URLs are refused with a message for the user."""
     try:
         remote = parse_remote(repository)
     except ContentError:

@@ -125,7 +125,7 @@ async def test_a_commit_that_is_missing(
 async def test_the_start_of_a_hash_does_not_cost_the_files_of_the_history(
     git_repository: Repository, git_web: GitWebServer
 ) -> None:
-    """Where the server can leave them out, as those of the well-known hosts can."""
+    """The server can leave them out, as those of the well-known hosts can."""
     git_repository.git("config", "uploadpack.allowFilter", "true")
     git_repository.commit({"large": os.urandom(2_000_000)})
     wanted = git_repository.commit(FILES)
@@ -138,7 +138,7 @@ async def test_the_start_of_a_hash_does_not_cost_the_files_of_the_history(
 async def test_an_old_git_gets_the_files_of_the_history_too(
     git_repository: Repository, git_web: GitWebServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """It cannot be told to leave a repository with gaps as it is."""
+    """An old git cannot be told to leave a repository with gaps as it is."""
     monkeypatch.setattr(checkout, "knows_no_lazy_fetch", lambda: False)
     commit = git_repository.commit(FILES)
     result = await fetched_from(git_web, commit=commit[:8])

@@ -143,7 +143,7 @@ async def test_a_repository_that_is_missing(ssh: GitSshServer, tmp_path: Path) -
 
 
 async def test_c5_a_path_is_no_command(ssh: GitSshServer, git_repository: Repository) -> None:
-    """It is taken literally here, where git runs ssh by a shell, and there, where the user's shell runs git."""
+    """The path is taken literally here, where git runs ssh by a shell, and there, where the user's shell runs git."""
     path = git_repository.path.with_name("$(exit);a&b*.git")
     git_repository.path.rename(path)
     assert dict((await by_ssh(ssh.url(path), ssh.private_key, ssh.known_hosts())).tree) == FILES

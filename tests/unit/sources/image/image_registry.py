@@ -81,7 +81,7 @@ class Contents:
         )
 
     def answer(self, asked: Asked) -> Answer:
-        """As a registry that anybody may read."""
+        """Answer as a registry that everyone may read."""
         _, _, rest = asked.path.partition(f"/v2/{REPOSITORY}/")
         kind, _, name = rest.partition("/")
         if kind == "manifests" and name in self.documents:
@@ -103,6 +103,6 @@ def part_of(data: bytes, asked: Asked) -> Answer:
 
 
 def asked_for(server: Server) -> list[str]:
-    """Which documents and blobs, without tokens and TLS that was tried."""
+    """The documents and blobs that were asked for, without tokens and TLS that was tried."""
     start = f"/v2/{REPOSITORY}/"
     return [asked.path.removeprefix(start) for asked in server.asked if asked.path.startswith(start)]

@@ -28,7 +28,7 @@ def read_back(layout: Tree, architecture: str) -> Tree:
 
 
 def test_the_digest_is_known() -> None:
-    """It changes when images of unchanged bundles would change for users: that is a breaking change."""
+    """Another digest means that images of unchanged bundles change for users: that is a breaking change."""
     digest = image_of(FILES, labels=LABELS).digest
     assert digest == "sha256:f364445ff4a48c9d52af8efa536f6223c688637d7e020e7e6cb5f9b2d4dbd00e"
 

@@ -104,7 +104,7 @@ def test_a_hostile_challenge_costs_little(attack: Attack) -> None:
 
 
 async def test_an_error_page_without_an_end_is_not_read(tmp_path: Path) -> None:
-    """As much of an answer as a registry has to say."""
+    """The page is as long as any answer of a registry may be."""
     page = Answer(404, body=json.dumps({"errors": [{"message": "m" * LONGEST_ANSWER}]}).encode())
     text = "answers GET with 404: Not Found"
     with serving(lambda _: page) as server, pytest.raises(UnavailableError, match=text):

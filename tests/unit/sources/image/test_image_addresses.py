@@ -1,4 +1,4 @@
-"""Where pulls connect to: refused addresses, registries without TLS, and proxies."""
+"""Connections of pulls: refused addresses, registries without TLS, and proxies."""
 
 from dataclasses import replace
 from typing import Any
@@ -94,7 +94,7 @@ def test_c19_registries_on_refused_addresses_are_not_asked(server: Server, monke
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "127.0.0.2", "[::1]"])
 def test_c19_a_bundle_does_not_reach_the_operators_own_ports(server: Server, host: str) -> None:
-    """For a node the same name may be a registry, so it is no fault of the Bundle."""
+    """The same name may be a registry for a node, so it is no fault of the Bundle."""
     image = parse_image(f"{host}:{server.server_port}/{REPOSITORY}:v1")
     text = refused(image, UnavailableError, addresses=AddressPolicy())
     assert "a loopback address: refused unless --allow-source-addresses names it" in text

@@ -231,7 +231,7 @@ def test_a_layer_that_inflates_too_much_is_refused() -> None:
 
 
 def test_zstd_frames_follow_each_other_and_some_are_skipped() -> None:
-    """As builders write them for pulling single files: one frame each, and a table in a frame that is skipped."""
+    """Builders write frames for pulling single files: one frame each, and a table in a frame that is skipped."""
     data = layer({"a": b"1" * 200_000, "b": b"2"})
     frames = [zstd_compressed(data[start : start + 50_000]) for start in range(0, len(data), 50_000)]
     skipped = b"\x50\x2a\x4d\x18" + (8).to_bytes(4, "little") + b"12345678"

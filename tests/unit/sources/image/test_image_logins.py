@@ -1,4 +1,4 @@
-"""How a pull logs in, to whom it shows what, and how it waits: registries that ask, refuse, redirect and limit."""
+"""Logins of a pull, the servers that see them, and waits: registries that ask, refuse, redirect and limit."""
 
 import base64
 import logging

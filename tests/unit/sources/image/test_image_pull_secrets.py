@@ -1,4 +1,4 @@
-"""Which login an image is pulled with: pull secrets of every shape, matched as Kubernetes matches them."""
+"""Logins that an image is pulled with: pull secrets of every shape, matched as Kubernetes matches them."""
 
 import base64
 import json

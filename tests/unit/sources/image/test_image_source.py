@@ -238,7 +238,7 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
 
 
 async def test_a_secret_that_appears_or_changes_makes_another_question(source: ImageFetcher, ports: Ports) -> None:
-    """One of the service account, too: what was answered before says nothing of it."""
+    """Secrets of the service account count, too: an answer from before says nothing of the new question."""
     ref = "registry.example.com/team/demo:v1"
     ports.of_account = ("shared",)
 

@@ -201,7 +201,7 @@ async def test_a_pod_that_failed_makes_the_next_attempt_ask_the_registry(error: 
 
 @pytest.mark.parametrize("error", [UnavailableError("503"), TooSlowError("a byte now and then")])
 async def test_a_pod_that_is_there_goes_on_whatever_the_registry_says_meanwhile(error: RukPakError) -> None:
-    """It would not be made for that, but its node may have the image by now."""
+    """No pod would be made for that answer, but the node of this one may have the image by now."""
     bench = Bench()
     bench.direct.error = ImageNotFoundError("404")
     bench.pods.answers = [Waiting(), FETCHED]

@@ -1,4 +1,4 @@
-"""How long a registry may take: a time for an answer, a rate for a layer, a time for all, and a share of the work."""
+"""Limits of a registry: a time for an answer, a rate for a layer, a time for all, and a share of the work."""
 
 import threading
 

@@ -144,7 +144,7 @@ def test_removed_apis_are_errors_where_no_cluster_has_them(lowest: str, severity
 
 
 def test_removed_apis_are_found_in_manifests_and_permissions() -> None:
-    """Those of CRDs are told by a rule of their own."""
+    """A rule of its own tells of CRDs."""
     rule = {"apiGroups": ["policy"], "resources": ["podsecuritypolicies"], "verbs": ["use"]}
     old = {**crd(), "apiVersion": "apiextensions.k8s.io/v1beta1"}
     with_rule = csv(minKubeVersion="1.20.0", permissions=[permission(rules=[rule])])

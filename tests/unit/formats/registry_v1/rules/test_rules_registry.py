@@ -1,4 +1,4 @@
-"""How the CSV and the definitions fit together, and what the other objects may be."""
+"""The CSV and the definitions together, and the other objects that a bundle may have."""
 
 from typing import Any
 
