@@ -42,7 +42,9 @@ class Source(ApiType, frozen=True, kw_only=True):
     @property
     def pin(self) -> str:
         """Name of a resolved source in a message, where a reference that moves was resolved. Empty: there is none."""
-        return next((one.pin for _, one in self._members() if one.pin), "")
+        spec = SPECS.get(self.type)
+        members = sorted((one for _, one in self._members()), key=lambda one: spec is None or not isinstance(one, spec))
+        return next((one.pin for one in members if one.pin), "")
 
     def canonical(self) -> Fields:
         fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)

@@ -46,6 +46,10 @@ from rukpak_py.kube.resources import SECRETS
 LOG = logging.getLogger(__name__)
 StillExists = Callable[[Owner], Awaitable[bool]]
 Owned = Mapping[ObjectKey, LiveCaller]
+_TRUSTED_SINCE: Mapping[CertificateStep, Callable[[datetime], datetime | None]] = {
+    CertificateStep.RECORD_TRUST: lambda now: now,
+    CertificateStep.RESTART_PROPAGATION: lambda _: None,
+}
 
 
 @dataclass(slots=True)
@@ -305,8 +309,7 @@ class _DeploymentSite:
             case CertificateStep.PUBLISH_TRUST:
                 await work.store.write(want, trusting(found, trust_of(want, seen, now)))
             case _:
-                since = now if step is CertificateStep.RECORD_TRUST else None
-                await work.store.write(want, trusted_since(found, since))
+                await work.store.write(want, trusted_since(found, _TRUSTED_SINCE[step](now)))
         return True
 
     async def _issue(self, seen: Seen, now: datetime) -> bool:

@@ -30,6 +30,7 @@ from rukpak_py.core.x509 import KeyPair
 
 _LOG = logging.getLogger(__name__)
 WRITES_BEFORE_REST = 20
+CONTEST_SECONDS = 60.0  # in which they count: the webhook fails closed, so a slow opponent is answered at once
 
 
 class WebhookConfigurations(Protocol):
@@ -125,8 +126,10 @@ class _OwnSite:
                 await self._inject(seen.trust)
             case CertificateStep.RESTORE if self.in_use is not None:
                 await self._write(SecretName.SERVING, pair_data(self.in_use.pair))
-            case _:
+            case CertificateStep.ISSUE | CertificateStep.RESTORE:
                 await self._write(SecretName.SERVING, pair_data(x509.issue_serving(signer, self._want.hosts, now)))
+            case _:
+                raise AssertionError(f"{step} is no step of a certificate whose signer is kept")
         return True
 
     def served(self) -> ServingPair | None:
@@ -180,7 +183,7 @@ class CertificateKeeper:
         self._secrets = secrets
         self._clock = clock
         self._site = _OwnSite(want, secrets, configurations, webhooks, clock=clock, elapsed=elapsed)
-        self._backoff = RepairBackoff(repairs=WRITES_BEFORE_REST, rest=self._settings.retry)
+        self._backoff = RepairBackoff(repairs=WRITES_BEFORE_REST, rest=self._settings.retry, within=CONTEST_SECONDS)
         self._waits_for = "the certificates have not been read yet"
         self._logged: str | None = None
         self._wake = asyncio.Event()

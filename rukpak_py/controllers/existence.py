@@ -55,7 +55,7 @@ RETRY = 10.0  # seconds after a list that failed
 
 
 @dataclass(frozen=True, kw_only=True)
-class Watched:
+class ListedKind:
     resource: Resource
     cache: Cache[Any]
     gone: Callable[[Any], None]
@@ -66,7 +66,7 @@ class MissedDeletions:
     def __init__(
         self,
         client: Client,
-        watched: Collection[Watched],
+        watched: Collection[ListedKind],
         *,
         after: Callable[[], None],
         versions: SeenVersions,
@@ -104,7 +104,7 @@ class MissedDeletions:
                 self.is_sure = True
                 self._after()
 
-    async def _compare(self, watched: Watched) -> bool:
+    async def _compare(self, watched: ListedKind) -> bool:
         """False when the list is older than what was seen: it proves nothing then."""
         began, before = monotonic(), self._seen(watched)
         try:
@@ -126,7 +126,7 @@ class MissedDeletions:
                 watched.gone(obj)
         return True
 
-    def _seen(self, watched: Watched) -> int:
+    def _seen(self, watched: ListedKind) -> int:
         """The highest version of this resource that anybody here has seen: a watch, a list, the objects themselves."""
         for obj in watched.cache:
             self._versions.seen(watched.resource, obj.metadata.resource_version)

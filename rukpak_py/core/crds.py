@@ -26,7 +26,7 @@ class _Names(msgspec.Struct, gc=False, frozen=True):
 
 class _Version(msgspec.Struct, gc=False, frozen=True):
     name: str
-    served: bool = True
+    served: bool = False
 
 
 class _Spec(msgspec.Struct, gc=False, frozen=True):

@@ -1,7 +1,8 @@
 """The pace of repairs: what another client undoes as often as it is repaired is left alone for a while.
 
 Each object is repaired at full speed a few times, and once in `rest` seconds from then on. Only twice as long without
-a repair gives it its full speed back: with a clean slate after each rest the fight would go on in bursts.
+a repair gives it its full speed back: with a clean slate after each rest the fight would go on in bursts. Where a
+repair must not wait for a slow opponent, only repairs `within` some seconds count.
 """
 
 from collections import deque
@@ -15,8 +16,9 @@ REST_SECONDS = 60.0
 
 
 class RepairBackoff:
-    def __init__(self, *, repairs: int = REPAIRS, rest: float = REST_SECONDS) -> None:
+    def __init__(self, *, repairs: int = REPAIRS, rest: float = REST_SECONDS, within: float = inf) -> None:
         self._limit = repairs
+        self._within = within
         self._rest = rest
         self._repairs: dict[ObjectKey, deque[float]] = {}
         self.reported: frozenset[ObjectKey] = frozenset()
@@ -29,21 +31,24 @@ class RepairBackoff:
     def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
         """The objects that are left alone for now."""
         self._forget_quiet(now)
-        return frozenset(key for key in keys if self._rest_end(key) > now)
+        return frozenset(key for key in keys if self._rest_end(key, now) > now)
 
     def rests_until(self, key: ObjectKey, now: float) -> float | None:
         """None: it may be repaired now."""
-        return self._rest_end(key) if self.resting([key], now) else None
+        return self._rest_end(key, now) if self.resting([key], now) else None
 
     def is_reported(self, keys: frozenset[ObjectKey]) -> bool:
         return keys <= self.reported
 
     def report(self, keys: frozenset[ObjectKey], managers: Mapping[ObjectKey, Sequence[str]]) -> None:
-        self.reported, self.managers = keys, managers
+        self.reported = keys
+        self.managers = {key: found for key, found in managers.items() if key in keys}
 
-    def _rest_end(self, key: ObjectKey) -> float:
+    def _rest_end(self, key: ObjectKey, now: float) -> float:
         times = self._repairs.get(key)
-        return times[-1] + self._rest if times is not None and len(times) == self._limit else -inf
+        if times is None or len(times) < self._limit or now - times[0] >= self._within:
+            return -inf
+        return times[-1] + self._rest
 
     def _forget_quiet(self, now: float) -> None:
         quiet = {key for key, times in self._repairs.items() if now - times[-1] >= 2 * self._rest}

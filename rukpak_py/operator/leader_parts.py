@@ -26,7 +26,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.digest_key import DigestKeySecret
 from rukpak_py.controllers.event_router import EventRouter, Listeners
 from rukpak_py.controllers.events import Recorder, normal, warning
-from rukpak_py.controllers.existence import MissedDeletions, Watched
+from rukpak_py.controllers.existence import ListedKind, MissedDeletions
 from rukpak_py.controllers.housekeeping import Housekeeping
 from rukpak_py.controllers.jobs import ContentBudget
 from rukpak_py.controllers.quota_watch import QuotaWatch
@@ -195,13 +195,13 @@ class LeaderParts:
         self.missed_deletions = MissedDeletions(
             client,
             (
-                Watched(resource=BUNDLES, cache=self.router.bundles.cache, gone=self.router.bundles.gone),
-                Watched(
+                ListedKind(resource=BUNDLES, cache=self.router.bundles.cache, gone=self.router.bundles.gone),
+                ListedKind(
                     resource=BUNDLE_DEPLOYMENTS,
                     cache=self.router.deployments.cache,
                     gone=self.router.deployments.gone,
                 ),
-                Watched(
+                ListedKind(
                     resource=BUNDLE_INSTANCES,
                     cache=self.router.instances.cache,
                     gone=self.router.instances.gone,

@@ -12,7 +12,7 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.existence import MissedDeletions, Watched
+from rukpak_py.controllers.existence import ListedKind, MissedDeletions
 from rukpak_py.kube.answers import Listing
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLES, Resource
@@ -43,7 +43,7 @@ class Bench:
         self.cache = Cache[Bundle](clock=monotonic)
         self.gone: list[str] = []
         self.rounds = 0
-        watched = Watched(resource=BUNDLES, cache=self.cache, gone=self._gone, is_optional=is_optional)
+        watched = ListedKind(resource=BUNDLES, cache=self.cache, gone=self._gone, is_optional=is_optional)
         self.restores: list[tuple[str, int, int]] = []
         self.versions = SeenVersions(
             on_restore=lambda resource, seen, listed: self.restores.append((resource.plural, seen, listed))

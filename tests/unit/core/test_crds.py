@@ -33,11 +33,10 @@ def test_crd_of_a_cluster_kind_without_status_is_neither_namespaced_nor_establis
     assert (found.namespaced, found.is_established, found.versions) == (False, False, ())
 
 
-def test_crd_version_that_does_not_say_whether_it_is_served_counts_as_served() -> None:
-    """The API server refuses such content in its own words; a missing kind would be told before them."""
+def test_crd_version_that_does_not_say_whether_it_is_served_is_not_served() -> None:
     found = crd_facts(crd(versions=[{"name": "v1"}]))
     assert found is not None
-    assert found.versions == ("v1",)
+    assert found.versions == ()
 
 
 @pytest.mark.parametrize("status", [None, [], "x", {"conditions": None}, {"conditions": [5]}])

@@ -54,3 +54,22 @@ def test_rest_ends_a_minute_after_the_last_repair() -> None:
     assert backoff.rests_until(key("a"), 7.0) == 7.0 + REST_SECONDS
     assert backoff.rests_until(key("b"), 7.0) is None
     assert backoff.rests_until(key("a"), 7.0 + REST_SECONDS) is None
+
+
+def test_slow_opponent_does_not_make_repairs_rest_where_only_quick_ones_count() -> None:
+    backoff = RepairBackoff(repairs=20, rest=10.0, within=60.0)
+    for number in range(100):
+        assert not backoff.resting([key("a")], number * 5.0)
+        backoff.repaired([key("a")], number * 5.0)
+
+
+def test_quick_opponent_makes_repairs_rest_where_only_quick_ones_count() -> None:
+    backoff = RepairBackoff(repairs=20, rest=10.0, within=60.0)
+    backoff.repaired([key("a")] * 20, 0.0)
+    assert backoff.rests_until(key("a"), 1.0) == 10.0
+
+
+def test_managers_of_a_conflict_that_is_over_are_forgotten() -> None:
+    backoff = RepairBackoff()
+    backoff.report(frozenset({key("b")}), {key("a"): ["x"], key("b"): ["y"]})
+    assert backoff.managers == {key("b"): ["y"]}
