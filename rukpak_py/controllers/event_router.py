@@ -168,7 +168,7 @@ class EventRouter:
         self._wake(self.waiting.for_namespace(namespace))
 
     def quota_changed(self, namespace: str) -> None:
-        """Without a name: in any of them."""
+        """Wake deployments that wait for a quota in the namespace; without a name: in any."""
         self._wake(self.waiting.for_quota(namespace))
 
     def kinds_changed(self, kinds: Collection[GroupKind]) -> None:

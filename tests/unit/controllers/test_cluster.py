@@ -100,7 +100,7 @@ class Bench:
         return cast("FakeInformer", self.cluster.informers()[number])
 
     async def refresh(self) -> None:
-        """When what was found is old enough to be asked for again."""
+        """Refresh when the last discovery is old enough to be asked for again."""
         self.clock.now += FRESH_SECONDS + 1
         await self.cluster.refresh()
 

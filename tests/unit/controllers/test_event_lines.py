@@ -26,7 +26,7 @@ class Recorded:
 
 
 class Lines(logging.Handler):
-    """As they are written, in both forms."""
+    """Lines of the log as they are written, in both forms."""
 
     def __init__(self) -> None:
         super().__init__()

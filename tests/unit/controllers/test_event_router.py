@@ -1,4 +1,4 @@
-"""Which events of our kinds concern us, as Kopf's thread sees them and as our loop decides, and whom each wakes."""
+"""Events of our kinds that concern us, for Kopf's thread and for our loop, and the keys that each wakes."""
 
 import asyncio
 from dataclasses import dataclass, field

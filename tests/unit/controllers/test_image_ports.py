@@ -29,7 +29,7 @@ class Accounts:
         (None, ()),
     ],
 )
-async def test_pull_secrets_of_the_account(answer: dict[str, Any] | None, expected: tuple[str, ...]) -> None:
+async def test_pull_secrets_of_the_account_are_named(answer: dict[str, Any] | None, expected: tuple[str, ...]) -> None:
     client: Any = Accounts(answer)
     secrets = AccountPullSecrets(client, "rukpak-system")
     assert secrets.last_names == (), "nothing has asked"

@@ -45,7 +45,7 @@ class Bench:
         self.jobs.start(name, (uid, name), self.work(name, gate), lane=lane, deadline=LONG, **more)
 
     async def finished(self, work: Callable[[], Awaitable[str]], *, deadline: float = LONG) -> Finished[str] | None:
-        """How a job with this work ends."""
+        """End of a job with this work."""
         self.jobs.start("b", KEY, work, lane="lane", deadline=deadline)
         await until(lambda: self.ended)
         return self.jobs.take(KEY)

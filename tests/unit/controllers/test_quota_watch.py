@@ -1,4 +1,4 @@
-"""Which changes of a ResourceQuota are told: those of what it allows."""
+"""Changes of a ResourceQuota that are reported: those of its limits."""
 
 import asyncio
 from typing import Any, cast

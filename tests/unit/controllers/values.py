@@ -70,7 +70,7 @@ def failing(one: Bundle, message: str, error: RukPakError) -> Bundle:
 
 
 def telling(one: Bundle, cause: Cause, detail: Detail) -> Bundle:
-    """It has told this for a minute."""
+    """Bundle that has reported this for a minute."""
     return concluded(one, Progress(facts=(Fact(cause=cause, detail=detail, since=-60.0),)))
 
 

@@ -1,4 +1,4 @@
-"""When a deployment is gone, nothing that the parts of the leader can reach is about it.
+"""Nothing that the parts of the leader can reach is about a deployment that is gone.
 
 Objects are followed from the composition root, whatever holds them: a memory that is added later is found, too.
 """

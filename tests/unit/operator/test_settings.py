@@ -198,11 +198,11 @@ def test_the_pod_is_known_from_its_own_variables() -> None:
         (["--http-external-address=https://c.example.com"], "10.0.0.1", "https://c.example.com"),
     ],
 )
-def test_where_clients_reach_content(arguments: list[str], pod: str, url: str) -> None:
+def test_the_external_url_follows_from_flags_and_the_pod_address(arguments: list[str], pod: str, url: str) -> None:
     assert read_settings(arguments, {"POD_IP": pod}).external_url == url
 
 
-def test_clients_of_the_webhook() -> None:
+def test_clients_of_the_webhook_are_read_from_flags_and_the_environment() -> None:
     assert (read_settings([], {}).webhook_client_ca, read_settings([], {}).webhook_client_names) == (None, frozenset())
     names = {"RUKPAK_WEBHOOK_CLIENT_NAMES": "kube-apiserver, system:admin,"}
     settings = read_settings(["--webhook-client-ca=/ca.crt"], names)

@@ -146,7 +146,7 @@ async def test_strangers_do_not_take_all_places(server: Server, access: AccessCo
         ([], ""),
     ],
 )
-def test_tokens_in_headers_c17(headers: list[str], token: str) -> None:
+def test_tokens_are_read_from_headers_c17(headers: list[str], token: str) -> None:
     assert token_of(headers) == token
 
 

@@ -18,7 +18,7 @@ SIZE = 100
         ("bytes=99-1000", Part(99, 1)),
     ],
 )
-def test_a_part(header: str, part: Part) -> None:
+def test_a_valid_range_asks_for_a_part(header: str, part: Part) -> None:
     assert wanted_part(header, SIZE) == part
 
 
@@ -26,7 +26,7 @@ def test_a_part(header: str, part: Part) -> None:
     "header",
     [None, "", "bytes=", "bytes=-", "bytes=9-1", "bytes=0-1,5-6", "lines=0-1", "bytes=a-b", "bytes=0-9 9", "0-1"],
 )
-def test_the_whole(header: str | None) -> None:
+def test_an_invalid_or_missing_range_asks_for_the_whole(header: str | None) -> None:
     assert wanted_part(header, SIZE) is None
 
 

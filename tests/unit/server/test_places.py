@@ -1,4 +1,4 @@
-"""Which connection of a port gives way to a new one."""
+"""Connections of a port that give way to a new one."""
 
 import asyncio
 import gc

@@ -20,7 +20,7 @@ FAILURE_THRESHOLD = 6  # of the chart's liveness probe
 
 
 async def probe(port: int) -> str:
-    """As a kubelet asks: a connection of its own."""
+    """Probe as a kubelet does, with a connection of its own."""
     timeout = aiohttp.ClientTimeout(total=20)
     async with (
         aiohttp.ClientSession(timeout=timeout) as session,
@@ -31,7 +31,7 @@ async def probe(port: int) -> str:
 
 
 async def probed(port: int) -> str:
-    """As a kubelet judges: `failureThreshold` probes in a row have to fail. An attacker may displace one of them."""
+    """Judge as a kubelet does: `failureThreshold` probes in a row have to fail. An attacker may displace one."""
     for _ in range(FAILURE_THRESHOLD - 1):
         with suppress(aiohttp.ClientError):
             return await probe(port)

@@ -164,7 +164,9 @@ async def test_bundles_that_take_no_upload(bench: Bench, live: Bundle, text: str
         await bench.put(BODY)
 
 
-async def test_a_full_disk(bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+async def test_an_upload_to_a_full_disk_is_refused_and_leaves_nothing(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     def full(_descriptor: int) -> None:
         raise OSError(28, "No space left on device")
 

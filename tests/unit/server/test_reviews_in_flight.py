@@ -1,4 +1,4 @@
-"""How many bytes of reviews are held at a time, and which review gives way."""
+"""Bytes of reviews that are held at a time, and the review that gives way."""
 
 from contextlib import ExitStack
 

@@ -114,12 +114,12 @@ class Bench:
         self.news.append(one.metadata.name)
 
     def put(self, one: Bundle) -> None:
-        """It is on the server, and its event was seen."""
+        """Put the object on the server, and show its event."""
         stored = self.client.put(BUNDLE_KIND, to_json(one))
         self.bundles.put(read_bundle(stored))
 
     async def store(self, one: Bundle) -> None:
-        """Its content, and the record of it."""
+        """Store the content of the Bundle, and the record of it."""
         await self.content.keep(FILES)
         await self.records.keep(record_of(one))
 
@@ -127,14 +127,14 @@ class Bench:
         return await self.reconciler.reconcile("b", turn)
 
     async def unpack(self) -> Schedule:
-        """From the start of a job to the word about its result."""
+        """Reconcile from the start of a job to the report of its result."""
         assert (await self.reconcile()).is_under_way
         await until(lambda: self.woken)
         self.woken.clear()
         return await self.reconcile()
 
     async def reconcile_woken(self) -> None:
-        """Until nothing more happens by itself."""
+        """Reconcile woken keys until nothing more happens by itself."""
         while self.woken:
             names, self.woken[:] = dict.fromkeys(self.woken), []
             for name in names:

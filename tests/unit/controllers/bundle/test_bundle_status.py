@@ -60,7 +60,7 @@ UNPACKED = after(UNPACKS)
 LATER_SECONDS = 86_400.0  # from NOW to LATER
 
 
-def test_unpacking() -> None:
+def test_a_bundle_that_unpacks_reports_its_source() -> None:
     status = after(RUNS)
     assert status.phase == BundlePhase.UNPACKING
     assert conditions(status) == {
@@ -70,7 +70,7 @@ def test_unpacking() -> None:
     }
 
 
-def test_unpacked() -> None:
+def test_an_unpacked_bundle_reports_its_digest_and_its_source() -> None:
     message = "Successfully unpacked the configMaps Bundle"
     assert conditions(UNPACKED) == {
         "Unpacked": ("True", "UnpackSuccessful", message),
@@ -95,7 +95,9 @@ def test_unpacked() -> None:
         (RukPakError("m"), "Retrying", "Reconciling", "source bundle content: m"),
     ],
 )
-def test_failing(error: RukPakError, reason: str, beside: str, told: str) -> None:
+def test_a_bundle_that_fails_to_unpack_reports_the_error(
+    error: RukPakError, reason: str, beside: str, told: str
+) -> None:
     status = after(fails("source bundle content: m", error))
     assert status.phase == BundlePhase.FAILING
     assert conditions(status) == {
@@ -114,7 +116,7 @@ def test_failing_keeps_what_was_pinned(progress: Progress) -> None:
     assert status.phase == BundlePhase.FAILING
 
 
-def test_other_content_than_pinned() -> None:
+def test_other_content_than_the_pinned_one_is_reported() -> None:
     found = conditions(after(OTHER_CONTENT, UNPACKED))
     for kind in ("Unpacked", "Ready"):
         value, reason, message = found[kind]

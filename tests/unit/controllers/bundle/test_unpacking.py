@@ -165,7 +165,7 @@ class Registries:
         return Fetched(tree=FILES, resolved=request.source)
 
     async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
-        """Nothing was made for it."""
+        """Do nothing: nothing was made for the content."""
 
 
 MANY = [f"b{number}" for number in range(2 * HOLDING_CONTENT)]

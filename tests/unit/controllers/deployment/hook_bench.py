@@ -66,7 +66,7 @@ class HookBench:
         self.watched.add(resource.gvk.kind)
 
     def has(self, of: BundleDeployment) -> None:
-        """In the cluster, and in the cache."""
+        """Put the object in the cluster, and in the cache."""
         self.deployments.put(of)
         stored = self.client.put("BundleDeployment", {"metadata": {"name": of.metadata.name, "uid": UID}})
         stored["metadata"]["resourceVersion"] = of.metadata.resource_version

@@ -1,4 +1,4 @@
-"""After everything is applied: health, then pruning, then the final word."""
+"""Steps after everything is applied: health, then pruning, then the final word."""
 
 from collections.abc import AsyncIterator, Iterable
 from dataclasses import dataclass, field

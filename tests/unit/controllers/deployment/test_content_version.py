@@ -44,7 +44,7 @@ def git(ref: dict[str, str]) -> Bundle:
     ],
     ids=["tag", "tag and digest", "port and no tag", "long tag", "git tag", "branch", "commit", "archive"],
 )
-def test_the_version_of_a_source(of: Bundle, version: str) -> None:
+def test_the_version_of_a_source_is_its_tag_or_commit(of: Bundle, version: str) -> None:
     assert source_version(of) == version
 
 

@@ -115,7 +115,7 @@ def test_a_stage_may_say_it_in_its_own_words() -> None:
 # Failures of objects
 
 
-def test_nothing_failed() -> None:
+def test_no_failure_makes_no_fact() -> None:
     assert failure_facts([]) == ()
 
 

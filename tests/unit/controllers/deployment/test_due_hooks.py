@@ -75,7 +75,7 @@ def created_by_another_process(
 
 
 def recorded(bench: HookBench, **fields: Any) -> RunningHook:
-    """As another process has recorded it."""
+    """Record of a hook by another process."""
     one = run_of(bench.attempt(), HookEvent.PRE_INSTALL)
     found = RunningHook(
         revision=one.revision,
@@ -170,7 +170,7 @@ async def test_job_that_another_process_created_is_recorded_with_its_uid_and_wai
 
 
 async def test_job_without_the_label_is_looked_at_now_and_then(bench: HookBench) -> None:
-    """As a former release has created it: no watch shows it."""
+    """A former release has created it: no watch shows it."""
     created_by_another_process(bench, labels={"a": "b"})
     recorded(bench, uid="of-j")
     assert pause(await bench.look(bench.attempt(), JOB_HOOK)) == UNWATCHED_SECONDS

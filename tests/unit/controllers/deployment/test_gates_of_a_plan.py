@@ -1,4 +1,4 @@
-"""How the gates are asked about an attempt: in which order, and which of them for what."""
+"""Order in which the gates are asked about an attempt, and the questions for each of them."""
 
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast

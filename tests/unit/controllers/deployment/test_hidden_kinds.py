@@ -1,4 +1,4 @@
-"""Which kinds can be seen: readiness is a question about a kind, never about the deployment, and nothing waits."""
+"""Kinds that can be seen: readiness is a question about a kind, never about the deployment, and nothing waits."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass

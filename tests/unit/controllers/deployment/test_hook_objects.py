@@ -176,7 +176,7 @@ def test_situation_of_a_hook_that_was_superseded(
     assert situation(record, live, None) is expected
 
 
-def test_situation_of_hooks_that_helm_left_and_of_definitions() -> None:
+def test_hooks_that_helm_left_are_former_and_definitions_have_their_situation() -> None:
     takes = made(config_map(), takes_left=True)
     assert situation(None, there(SUCCEEDED, annotations=HELM), takes) is S.FORMER
     assert situation(None, there(), takes) is S.FOREIGN
@@ -250,7 +250,9 @@ EXITED = {"name": "main", "state": {"terminated": {"exitCode": 3}}}
         (MAP, {}, SUCCEEDED),
     ],
 )
-def test_verdicts(kind: GroupKind, manifest: dict[str, Any], expected: HookVerdict | None) -> None:
+def test_verdict_of_a_hook_follows_from_its_status(
+    kind: GroupKind, manifest: dict[str, Any], expected: HookVerdict | None
+) -> None:
     assert verdict(kind, manifest) == expected
 
 

@@ -1,4 +1,4 @@
-"""Which hooks an installation has to run, and by what a run is known."""
+"""Hooks that an installation has to run, and the mark by which a run is known."""
 
 import dataclasses
 from typing import Any
@@ -63,7 +63,9 @@ def with_status(**status: Any) -> BundleDeployment:
         ({"active_bundle": "older"}, UPGRADE),
     ],
 )
-def test_events(status: dict[str, Any], expected: InstallEvents | None) -> None:
+def test_an_attempt_that_changes_installed_content_has_events(
+    status: dict[str, Any], expected: InstallEvents | None
+) -> None:
     assert events_of(attempt(of=with_status(**status), bundle=unpacked("b"))) == expected
 
 
@@ -144,7 +146,7 @@ def test_records_of_a_former_rendering_are_superseded(
     assert (now.superseded(BundleDeploymentStatus(hooks=(record,))) == (record,)) is expected
 
 
-def test_hooks_of_an_event_in_their_order() -> None:
+def test_hooks_of_an_event_are_sorted_by_weight_and_name() -> None:
     def hook(name: str, weight: int, *events: HookEvent) -> Hook:
         return Hook(object=Object.from_manifest(config_map(name)), events=frozenset(events), weight=weight)
 

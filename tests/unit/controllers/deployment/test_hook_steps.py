@@ -100,7 +100,9 @@ BAD = HookResult.FAILED
         ([ACCOUNT, ONE], [OLD, record(ONE)], EventHooksDone(delete=(OLD,))),
     ],
 )
-def test_next_step(hooks: list[Hook], records: list[HookRecord], expected: object) -> None:
+def test_next_step_follows_from_hooks_and_records(
+    hooks: list[Hook], records: list[HookRecord], expected: object
+) -> None:
     assert next_step(hooks, records, namespace="ns", asked=ASKED) == expected
 
 

@@ -56,7 +56,7 @@ def change(
 
 
 def fields(one: Attempt, shown: Mapping[ObjectKey, ObservedObject] = HERE, *more: Any, **about: Any) -> dict[str, Any]:
-    """Those that the status gets."""
+    """Fields that the status gets."""
     status = changed(one.deployment.status, change(one, shown, *more, **about), as_it_is)
     return {name: getattr(status, name) for name in status.__struct_fields__}
 
@@ -231,7 +231,9 @@ def test_revisions_of_a_former_release_are_counted_before_the_oldest_is_dropped(
     ],
     ids=["became healthy", "failed", "is repaired", "was healthy before it failed", "of a former release"],
 )
-def test_the_outcome_of_an_installation(former: str, latest: InstallOutcome, recorded_as: str) -> None:
+def test_the_outcome_of_an_installation_is_recorded_and_stays_healthy(
+    former: str, latest: InstallOutcome, recorded_as: str
+) -> None:
     one = attempt(of=with_history(entry(InstallOptions(), outcome=former, template=TEMPLATE)))
     (found,) = fields(one, outcome=latest)["history"]
     assert found.outcome == recorded_as

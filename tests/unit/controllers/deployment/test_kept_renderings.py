@@ -81,7 +81,7 @@ class Bench:
         self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, jobs=jobs, releases=self.releases)
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
-        """As the reconciles that the ends of jobs bring come to it."""
+        """Rendering after the reconciles that the ends of jobs bring."""
         while (found := await self.renderer.rendered(one)) is NotRendered.RUNNING:
             before = len(self.ended)
             await until(lambda before=before: len(self.ended) > before)  # type: ignore[misc]  # bound now

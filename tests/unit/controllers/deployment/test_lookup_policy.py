@@ -1,4 +1,4 @@
-"""Which Secrets templates may look up: by the namespace, and by whose they are."""
+"""Secrets that templates may look up: by the namespace, and by their owner."""
 
 from typing import Any
 

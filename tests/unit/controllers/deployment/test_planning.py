@@ -1,4 +1,4 @@
-"""From what is wanted and what there is to a plan: what can be worked with, what is held, what comes later."""
+"""Plans from wanted and existing objects: those that can be written, those held, and those that come later."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field

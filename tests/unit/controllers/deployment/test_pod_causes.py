@@ -1,4 +1,4 @@
-"""When pods are asked why their workload is not healthy."""
+"""Times at which pods are asked why their workload is not healthy."""
 
 import asyncio
 from dataclasses import dataclass, field, replace

@@ -43,7 +43,7 @@ ENTRY = KeptObject(version="v1", kind="ConfigMap", namespace="ns", name="k", rea
 
 
 def installed(*names: str, kept: tuple[KeptObject, ...] = ()) -> Attempt:
-    """As a new process finds it: the status says that these were applied, and nothing is remembered."""
+    """Attempt as a new process finds it: the status says that these were applied, and nothing is remembered."""
     fresh = attempt()
     return with_status(
         fresh,

@@ -1,4 +1,4 @@
-"""Which stages a reconcile runs in which situation. The stages that write to the cluster are next door, faked here."""
+"""Stages that a reconcile runs in each situation. The stages that write to the cluster are next door, faked here."""
 
 import asyncio
 import dataclasses
@@ -84,7 +84,7 @@ def installed(attempt: Attempt) -> Progress:
 
 
 def refused(*wakes: ObjectKey, cause: Cause = Cause.CONFLICT) -> Progress:
-    """Before the first write."""
+    """Progress of a refusal before the first write."""
     return progress(fact(cause, "taken", wakes=frozenset(wakes)))
 
 
@@ -94,12 +94,12 @@ def half_done() -> Progress:
 
 
 def look(former: Schedule) -> Turn:
-    """As the queue has it, when an event comes and the time of the next attempt has not."""
+    """Turn of an event that comes before the time of the next attempt."""
     return Turn(is_attempt=False, failures=former.failures, attempt_at=former.attempt_at)
 
 
 def kept(*wakes: ObjectKey) -> Progress:
-    """As far as it can be."""
+    """Progress of content that is kept as far as it can be."""
     return progress(fact(Cause.LOOK_AGAIN, wakes=frozenset(wakes)), reached=Reached.FINISHED)
 
 
@@ -225,7 +225,7 @@ class Bench:
         return Moment(loop=self.clock.now, wall=START + self.clock.now - self.began)
 
     def put(self, one: BundleDeployment) -> BundleDeployment:
-        """It is on the server, and its event was seen."""
+        """Put the object on the server, and show its event."""
         stored = read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(one)))
         self.deployments.put(stored)
         return stored
@@ -241,7 +241,7 @@ class Bench:
         self.put(replace(stored, metadata=replace(stored.metadata, annotations=annotations)))
 
     async def reconcile(self, turn: Turn | None = None) -> Schedule:
-        """In the first turn of the key, unless it is said otherwise."""
+        """Reconcile in the first turn of the key, unless another one is given."""
         return await self.reconciler.reconcile("shop", turn or Turn())
 
     async def reconcile_after_a_while(self) -> Schedule:
@@ -251,7 +251,7 @@ class Bench:
         return await self.reconcile()
 
     def retried(self, *, report_after: float | None = None) -> Schedule:
-        """After the first pause of the back-off; with a look before or after that."""
+        """Schedule after the first pause of the back-off, with a look before or after that."""
         report_at = self.clock.now + report_after if report_after is not None else None
         return Schedule(failures=1, attempt_at=self.clock.now + 0.25, report_at=report_at)
 
@@ -270,7 +270,7 @@ class Bench:
 
 @pytest.fixture(params=[()])
 async def bench(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Bench:
-    """With the classes that it serves beside plain. Its time stands still, near that of the loop."""
+    """Bench with the classes that it serves beside plain. Its time stands still, near that of the loop."""
     bench = Bench(*request.param, now=float(int(asyncio.get_running_loop().time())))
     for module in ("existence", "deployment.state"):
         monkeypatch.setattr(f"rukpak_py.controllers.{module}.monotonic", bench.clock)
@@ -569,7 +569,7 @@ class TestTheActiveContentIsKept:
 
 
 def recorded(name: str = "former") -> BundleDeployment:
-    """Its history says from which template the content was made."""
+    """Deployment whose history says from which template the content was made."""
     one = upgrading()
     entry = replace(one.status.history[0], template=BundleTemplate(spec=spec(name)))
     return replace(one, status=replace(one.status, history=(entry,)))

@@ -1,4 +1,4 @@
-"""From stored content to what is wanted: rendered once, kept within a budget, against the kinds as they are now."""
+"""Renderings of stored content: made once, kept within a budget, against the kinds as they are now."""
 
 import asyncio
 from dataclasses import dataclass, field

@@ -76,7 +76,7 @@ class Bench:
     async def report(
         self, wanted: Progress, *, kept: Progress = NO_PROGRESS, of: BundleDeployment | None = None
     ) -> Schedule:
-        """In the first turn of the key."""
+        """Report in the first turn of the key."""
         return await self.reporting.report(of or self.known, self.state, Turn(), wanted=wanted, installed=kept)
 
 
@@ -206,7 +206,7 @@ async def test_about_a_deployment_that_is_gone_there_is_nothing_to_say(bench: Be
 
 @pytest.mark.parametrize("cause", [Cause.CONFLICT, Cause.KINDS_COMING, Cause.LOOK_AGAIN])
 async def test_waits_of_a_deployment_are_known_until_its_next_report(bench: Bench, cause: Cause) -> None:
-    """Also while nothing is told of it."""
+    """The same holds while nothing is reported of it."""
     await bench.report(said("m", cause, wakes=MISSING))
     assert bench.waiting.for_namespace("n") == ["shop"]
     await bench.report(NO_PROGRESS, kept=said("m", cause, wakes=MISSING))

@@ -34,7 +34,7 @@ class SecondBench(Bench):
         self.second = SecondRendering(self.content, kept, jobs=jobs, request_content=self.requested.append)
 
     async def again(self, wanted: Attempt, installed: Attempt | None) -> RenderedAgain | Progress:
-        """As the reconcile that the end of the job brings comes to it."""
+        """Render again, with the reconcile that the end of the job brings."""
         before = len(self.ended)
         for _ in range(2):
             assert await self.second.of(wanted, installed) is RENDERING_RUNNING

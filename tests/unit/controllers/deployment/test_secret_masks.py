@@ -40,7 +40,7 @@ def _chart(*references: dict[str, Any], **given: Any) -> BundleDeployment:
 async def _states(
     chart: BundleDeployment, secret: bytes = f"password: {CANARY}".encode(), public: bytes = b"region: europe"
 ) -> DeploymentStates:
-    """After the values of the chart were found."""
+    """States after the values of the chart were found."""
     data = {("Secret", "s"): {"values.yaml": secret}, ("ConfigMap", "m"): {"values.yaml": public}}
     states = DeploymentStates()
     state = states.of(chart.metadata.uid)

@@ -82,7 +82,7 @@ def rendering(content: SlowContent, jobs: Jobs[MadeContent]) -> Renderer:
 
 
 def kinds() -> Kinds:
-    """Never asked: what is rendered here has no objects."""
+    """Kinds that are never asked: what is rendered here has no objects."""
     unused = cast("Any", None)
     cluster = Cluster(unused, Discovery(unused), on_namespace=lambda _: None, on_kinds=lambda _: None)
     return Kinds(unused, cluster, unused, deployments=unused, writer=unused)

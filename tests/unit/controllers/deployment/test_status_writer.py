@@ -51,7 +51,7 @@ class Desk:
         return stored
 
     def put_unseen(self, one: BundleDeployment) -> BundleDeployment:
-        """As another client writes it, before the watch shows it."""
+        """Write as another client, before the watch shows it."""
         return read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(one)))
 
     @property

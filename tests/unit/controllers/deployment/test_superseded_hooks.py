@@ -318,7 +318,7 @@ PRUNED = Fact(cause=Cause.PRUNED, detail=Pruned())
 
 
 def ready(progress: Progress) -> tuple[str, str]:
-    """After it was concluded, of what is installed."""
+    """Ready condition after the conclusion about the installed content."""
     (found,) = (one for one in after(READY, installed=progress).conditions if one.type == "Ready")
     return found.status, found.reason
 

@@ -80,7 +80,7 @@ HOW = (
         ),
     ],
 )
-def test_texts(shown: str, expected: str) -> None:
+def test_messages_have_their_texts(shown: str, expected: str) -> None:
     assert shown == expected
 
 

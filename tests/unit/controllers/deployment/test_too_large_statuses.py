@@ -76,7 +76,7 @@ class Desk:
         return stored
 
     def annotate(self, **annotations: str) -> None:
-        """Another client changes the object."""
+        """Change the object as another client."""
         self.put(replace(self.known, metadata=replace(self.known.metadata, annotations=annotations)))
 
     @property

@@ -116,7 +116,7 @@ class Bench:
         return found
 
     def has(self, resource: Resource, name: str, **fields: Any) -> None:
-        """In the cluster, and in the watch."""
+        """Put the object in the cluster, and in the watch."""
         live = shown(name=name, **fields)
         place = key(name, resource.gvk, "ns" if resource.namespaced else "")
         self.watches.shows(LiveObject(key=place, metadata=live.metadata), resource=resource)
@@ -277,7 +277,7 @@ async def test_without_hooks_for_afterwards_the_collector_does_the_rest(bench: B
 
 @pytest.mark.parametrize("rest", [{}, {HookEvent.PRE_DELETE: 0}])
 async def test_the_deployment_waits_for_what_is_left_of_its_hooks(bench: Bench, rest: dict[HookEvent, int]) -> None:
-    """Also when they are skipped by now."""
+    """The same holds when they are skipped by now."""
     bench.hooks.rest, bench.hooks.left = rest, Progress(facts=(_said(Cause.DELETION_FAILED, "left"),))
     assert await bench.proceed(bench.deleted()) == bench.hooks.left
     assert bench.writes == []

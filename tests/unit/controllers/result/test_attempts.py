@@ -1,4 +1,4 @@
-"""How often a source that fails at once is asked in half a minute, with all echoes and timers of the queue."""
+"""Number of requests to a source that fails at once, in half a minute, with all echoes and timers of the queue."""
 
 from dataclasses import replace
 from itertools import pairwise
@@ -93,7 +93,7 @@ class Source:
         (Cause.IMAGE_PENDING, 1),
     ],
 )
-def test_attempts_in_half_a_minute(cause: Cause, attempts: int) -> None:
+def test_a_failing_source_is_asked_at_most_six_times_in_half_a_minute(cause: Cause, attempts: int) -> None:
     assert len(Source(cause).run().attempts) == attempts
 
 

@@ -31,7 +31,7 @@ Finds = Callable[[Turn], Progress]
 
 
 def turn_of(schedule: Schedule, now: float) -> Turn:
-    """As the queue has it at this time."""
+    """Turn as the queue has it at this time."""
     is_due = schedule.attempt_at is not None and schedule.attempt_at <= now
     is_attempt = not schedule.failures or is_due or schedule.is_under_way
     return Turn(is_attempt=is_attempt, failures=schedule.failures, attempt_at=schedule.attempt_at)

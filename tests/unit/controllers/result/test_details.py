@@ -276,7 +276,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
 
 
 @pytest.mark.parametrize(("detail", "objects", "text"), TEXTS, ids=lambda one: type(one).__name__)
-def test_texts(detail: Detail, objects: tuple[ObjectKey, ...], text: str) -> None:
+def test_details_have_their_texts(detail: Detail, objects: tuple[ObjectKey, ...], text: str) -> None:
     assert detail.text(objects) == text
 
 

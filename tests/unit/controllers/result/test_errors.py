@@ -1,4 +1,4 @@
-"""Which cause an error has: its class means the same at every stage."""
+"""Causes of errors: a class means the same at every stage."""
 
 from dataclasses import replace
 

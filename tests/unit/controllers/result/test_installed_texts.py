@@ -35,7 +35,7 @@ def said(
     key: KeyFacts = SECOND,
     reached: Reached = Reached.NOTHING,
 ) -> str:
-    """While the template asks for `b2`."""
+    """Text of Installed while the template asks for `b2`."""
     history = (entry(generation),)
     known = installed("b1", "d1", history=history, content=content, version=version)
     before = after(FRESH, NO_PROGRESS, progress(reached=Reached.FINISHED, installed=known))

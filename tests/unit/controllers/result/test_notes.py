@@ -35,7 +35,7 @@ def hide(text: str) -> str:
     return text.replace("hunter2", "***")
 
 
-def test_a_note() -> None:
+def test_a_note_has_the_cause_the_object_the_time_and_an_identity() -> None:
     (note,) = after(FRESH, progress(replace(REFUSED, since=NOW - 30))).notes
     assert note == Note(reason="Refused", object="ConfigMap ns/a", since="2026-01-01T00:01:10Z", id="9b872940a15f")
 
@@ -45,7 +45,7 @@ def test_a_note_of_ill_health_names_no_object_because_they_change() -> None:
     assert note == Note(reason="Unhealthy", since="2026-01-01T00:01:40Z", id="health")
 
 
-def test_a_note_of_nothing_special() -> None:
+def test_a_note_without_an_object_or_a_time_begins_now() -> None:
     (note,) = after(FRESH, progress(fact(Cause.APPLYING, Applying(number=3)))).notes
     assert (note.object, note.since) == ("", "2026-01-01T00:01:40Z")
 
@@ -132,7 +132,7 @@ def test_a_status_is_the_same_although_the_clocks_tick() -> None:
         ("", 0.0),
     ],
 )
-def test_seconds_since_a_time_of_the_status(timestamp: str, seconds: float) -> None:
+def test_seconds_since_a_time_of_the_status_are_counted(timestamp: str, seconds: float) -> None:
     assert at(NOW).seconds_since(timestamp) == seconds
 
 
