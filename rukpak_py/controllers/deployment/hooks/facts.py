@@ -55,7 +55,7 @@ class HookState:
     untold_of: str = ""  # ... of this rendering
 
     def known_of(self, run: str, key: ObjectKey, uid: str, ended: Iterable[HookRecord]) -> KnownHook | None:
-        """What is known of the object of this hook. `uid`: as recorded. None: nothing, or it is one of the `ended`."""
+        """The known object of this hook. `uid`: as recorded. None: none is known, or it is one of the `ended`."""
         known = self.known
         if known is None or (known.run, known.key) != (run, key) or uid not in {"", known.uid}:
             return None

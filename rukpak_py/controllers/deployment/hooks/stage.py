@@ -339,7 +339,7 @@ class HookStage:
         return LookAgain().progress
 
     def _known(self, due: DueHook, wanted: HookObject) -> KnownHook | None:
-        """What this process knows of the object of this run, which may be gone by now."""
+        """The object of this run that this process knows, which may be gone by now."""
         latest = self._writer.latest(due.deployment) or due.deployment
         recorded = latest.status.running_hook
         is_recorded = recorded is not None and (recorded.run, recorded.key) == (wanted.mark, wanted.key)
