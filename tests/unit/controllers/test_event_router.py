@@ -123,7 +123,7 @@ async def woken(queue: Queue[str]) -> list[str]:
     return names
 
 
-class TestWhatIsOurs:
+class TestObjectsThatAreOurs:
     def test_a_foreign_class_is_not_handed_over(self, world: World) -> None:
         assert not world.event(body(1, FOREIGN))
 
@@ -174,7 +174,7 @@ class TestWhatIsOurs:
         assert "ignored: " in caplog.text
 
 
-class TestWhatAnEventDoes:
+class TestEffectsOfAnEvent:
     async def test_news_is_put_into_the_cache_and_its_key_on_the_queue(self, world: World) -> None:
         assert world.happened(body(1), "ADDED") == [("seen", "u"), ("changed", "u")]
         assert world.known == PLAIN_CLASS
@@ -296,7 +296,7 @@ def router() -> EventRouter:
     return router
 
 
-class TestWhomAChangeWakes:
+class TestWakeUps:
     async def test_a_bundle_wakes_the_deployment_that_controls_it(self, router: EventRouter) -> None:
         router.bundle_changed(bundle(owner_references=(owner_of(SHOP),)))
         assert await woken(router.deployments.queue) == ["shop"]

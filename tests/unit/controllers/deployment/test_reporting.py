@@ -232,7 +232,7 @@ async def test_a_fact_of_a_stage_about_the_bundle_comes_before_that_of_the_bundl
     assert conditions(bench.known.status)["HasValidBundle"][1] == reason
 
 
-class TestWhatIsQuietAtFirst:
+class TestQuietFailures:
     async def test_a_quiet_failure_is_reported_when_every_look_has_found_it(self, bench: Bench) -> None:
         due = BEGIN + ERRORS_QUIET_SECONDS
         assert await bench.report(said("down", Cause.API_UNAVAILABLE)) == dataclasses.replace(FAILED, report_at=due)

@@ -278,5 +278,5 @@ BUNDLES = [
 
 
 @pytest.mark.parametrize("one", BUNDLES, ids=lambda one: one.title)
-def test_a_case(one: Case) -> None:
+def test_a_case_is_concluded_as_it_says(one: Case) -> None:
     assert not problems(one)

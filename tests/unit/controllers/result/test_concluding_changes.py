@@ -164,7 +164,7 @@ FULL_TEXTS = [
 
 
 @pytest.mark.parametrize("one", [*INSTALLING, *HEALTH, *PAUSES, *FULL_TEXTS], ids=lambda one: one.title)
-def test_a_case(one: Case) -> None:
+def test_a_case_is_concluded_as_it_says(one: Case) -> None:
     assert not problems(one)
 
 

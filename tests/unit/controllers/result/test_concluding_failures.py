@@ -439,5 +439,5 @@ NOTES = [
 
 
 @pytest.mark.parametrize("one", [*REFUSALS, *WANTED_BUNDLE, *NOTES], ids=lambda one: one.title)
-def test_a_case(one: Case) -> None:
+def test_a_case_is_concluded_as_it_says(one: Case) -> None:
     assert not problems(one)

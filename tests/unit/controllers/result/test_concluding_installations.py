@@ -588,5 +588,5 @@ KEEPING = [
 
 
 @pytest.mark.parametrize("one", [*INSTALLING, *HEALTH, *KEEPING], ids=lambda one: one.title)
-def test_a_case(one: Case) -> None:
+def test_a_case_is_concluded_as_it_says(one: Case) -> None:
     assert not problems(one)

@@ -337,5 +337,5 @@ OTHERS = [
 
 
 @pytest.mark.parametrize("one", [*PAUSES, *DELETIONS, *OTHERS], ids=lambda one: one.title)
-def test_a_case(one: Case) -> None:
+def test_a_case_is_concluded_as_it_says(one: Case) -> None:
     assert not problems(one)
