@@ -50,6 +50,7 @@ class HookState:
     run: str = ""  # whose first hook was begun
     known: KnownHook | None = None  # the last one, until its end is recorded
     was_read: bool = False  # in this look
+    leaving: tuple[str, float] = ("", 0.0)  # the object that has to be gone first: its uid, and since when (loop time)
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
     untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
     untold_of: str = ""  # ... of this rendering

@@ -8,6 +8,7 @@ would be in the way of the next hook of that name. After a failure they are trie
 Failures to look, to delete or to create are no end: the hook has not run, and is tried again.
 """
 
+import asyncio
 import logging
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -31,7 +32,7 @@ from rukpak_py.controllers.deployment.hooks.facts import (
     hook_kind_missing,
     hook_not_run,
 )
-from rukpak_py.controllers.deployment.hooks.hook_end import JOB, HookVerdict, ended_hook, has_verdict, seconds_since
+from rukpak_py.controllers.deployment.hooks.hook_end import JOB, HookVerdict, ended_hook, has_verdict
 from rukpak_py.controllers.deployment.hooks.hook_object import (
     HookObject,
     HookSituation,
@@ -293,7 +294,13 @@ class HookStage:
         return due.runs(begun, look=left if is_watched else min(left, UNWATCHED_SECONDS))
 
     def _leaving(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:
-        left = GONE_SECONDS - seconds_since(live.metadata.deletion_timestamp, self._objects.now())
+        """Wait for a time from our first look at its deletion: the server's stamp is of another clock, and may lie
+        ahead by the grace period of a Pod.
+        """
+        state, uid, now = due.attempt.state.hooks, live.metadata.uid, asyncio.get_running_loop().time()
+        if state.leaving[0] != uid:
+            state.leaving = uid, now
+        left = GONE_SECONDS - (now - state.leaving[1])
         if left > 0:
             return self._waiting(due, wanted, live, left)
         held_by = with_finalizers(live.metadata.finalizers)
