@@ -304,9 +304,9 @@ class HookStage:
         if left > 0:
             return self._waiting(due, wanted, live, left)
         held_by = with_finalizers(live.metadata.finalizers)
-        text = f"{due.key}, which was left by a former hook, is still being deleted{held_by}"
+        text = f"{wanted.key}, which was left by a former hook, is still being deleted{held_by}"
         (fact,) = due.not_run(UnavailableError(text)).facts
-        return Progress(facts=(replace(fact, wakes=frozenset({due.key})),))
+        return Progress(facts=(replace(fact, wakes=frozenset({wanted.key})),))
 
     async def _record_known(self, due: DueHook, wanted: HookObject, known: KnownHook, end: HookVerdict) -> Progress:
         hook = _running(due, wanted, known.uid, known.reconcile_at)

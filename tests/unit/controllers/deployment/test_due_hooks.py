@@ -24,7 +24,7 @@ from rukpak_py.controllers.deployment.hooks.runs import run_of
 from rukpak_py.controllers.deployment.hooks.stage import UNWANTED_SECONDS, UNWATCHED_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.hook import DeletePolicy, HookEvent
 from rukpak_py.kube.errors import (
     AlreadyExistsError,
@@ -34,6 +34,7 @@ from rukpak_py.kube.errors import (
     ServerUnavailableError,
     StaleError,
 )
+from rukpak_py.kube.resources import Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import live_object
 from tests.unit.controllers.deployment.hook_bench import (
@@ -51,6 +52,9 @@ from tests.unit.controllers.deployment.test_hook_objects import job
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.values import UID, deployment
 
+CLUSTER_ROLES = Resource(
+    gvk=GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole"), plural="clusterroles", namespaced=False
+)
 MAP = ObjectKey("", "ConfigMap", "ns", "a")
 JOB = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {}}
 MAP_HOOK, JOB_HOOK = hook(config_map()), hook(JOB)
@@ -429,6 +433,19 @@ async def test_former_run_that_stays_after_its_deletion_is_told_with_its_finaliz
     assert not_run(found) == (Cause.HOOK_NOT_RUN, text)
     assert found.facts[0].wakes == frozenset({ObjectKey("batch", "Job", "ns", "j")})
     assert bench.writes == []
+
+
+async def test_cluster_scoped_hook_that_lingers_is_named_and_waited_for_without_a_namespace(bench: HookBench) -> None:
+    bench.cluster.resources.append(CLUSTER_ROLES)
+    role = {"apiVersion": CLUSTER_ROLES.gvk.api_version, "kind": "ClusterRole", "metadata": {"name": "r"}, "rules": []}
+    annotations = {HOOK_RUN_ANNOTATION: "another", OWNER_UID_ANNOTATION: UID}
+    going = {"name": "r", "uid": "of-r", "deletionTimestamp": NOW, "annotations": annotations}
+    bench.client.put("ClusterRole", {**role, "metadata": going})
+    await bench.run(hook(role))
+    bench.state.hooks.leaving = "of-r", bench.state.hooks.leaving[1] - 60
+    found = await bench.run(hook(role))
+    assert "ClusterRole.rbac.authorization.k8s.io/r, which was left by a former hook" in texts(found)[0]
+    assert found.facts[0].wakes == frozenset({ObjectKey("rbac.authorization.k8s.io", "ClusterRole", "", "r")})
 
 
 async def test_former_run_that_the_policy_keeps_is_replaced_only_once_another_client_deletes_it(
