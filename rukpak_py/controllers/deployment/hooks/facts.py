@@ -51,6 +51,7 @@ class HookState:
     known: KnownHook | None = None  # the last one, until its end is recorded
     was_read: bool = False  # in this look
     leaving: tuple[str, float] = ("", 0.0)  # the object that has to be gone first: its uid, and since when (loop time)
+    silent_since: float | None = None  # loop time; the server has not answered about the running hook since
     deleted: set[str] = field(default_factory=set)  # uids of objects whose deletion was asked for
     untold: tuple[Fact, ...] = ()  # notes about hooks that no status has shown yet ...
     untold_of: str = ""  # ... of this rendering

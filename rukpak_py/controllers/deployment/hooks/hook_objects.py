@@ -123,6 +123,10 @@ class HookObjects:
             limit=time_limit(resource.group_kind, manifest, self._seconds),
         )
 
+    def limit_of(self, wanted: HookObject) -> float:
+        """Seconds that it has, as it is created."""
+        return time_limit(wanted.resource.group_kind, orjson.loads(wanted.body), self._seconds)
+
     async def metadata(self, deployment: BundleDeployment, resource: Resource, one: HookInStatus) -> Metadata | None:
         with suppress(NotFoundError):
             return await self._target_of(deployment).client.get_metadata(resource, one.namespace, one.name)

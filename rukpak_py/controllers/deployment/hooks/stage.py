@@ -208,21 +208,35 @@ class HookStage:
         return await self._look(due, resource) + Progress(facts=former.facts)
 
     async def _look(self, due: DueHook, resource: Resource) -> Progress:
-        state, recorded = due.attempt.state.hooks, due.recorded
+        state = due.attempt.state.hooks
         try:
             wanted = due.object(resource)
-            known = self._known(due, wanted)
-            if known is not None and known.end is not None:
-                return await self._record_known(due, wanted, known, known.end)
-            live = await self._objects.read(due.deployment, state, resource, wanted.key)
-        except UnavailableError as error:  # the hook may end well meanwhile
-            is_begun = recorded is not None and recorded.run == due.run.mark and bool(recorded.uid)
-            return due.runs(recorded, look=UNWATCHED_SECONDS) if is_begun else due.not_run(error)
         except RukPakError as error:
             return due.not_run(error)
+        known = self._known(due, wanted)
+        if known is not None and known.end is not None:
+            return await self._record_known(due, wanted, known, known.end)
+        try:
+            live = await self._objects.read(due.deployment, state, resource, wanted.key)
+        except UnavailableError as error:
+            return self._unanswered(due, wanted, error)
+        except RukPakError as error:
+            return due.not_run(error)
+        state.silent_since = None
         if live is None and known is not None:
             return await self._record_known(due, wanted, known, _DELETED)
         return await self._act(due, wanted, live)
+
+    def _unanswered(self, due: DueHook, wanted: HookObject, error: UnavailableError) -> Progress:
+        """The hook runs, and may end well, for as long as it has; a server that is silent for longer is told."""
+        state, recorded, now = due.attempt.state.hooks, due.recorded, asyncio.get_running_loop().time()
+        if recorded is None or recorded.run != due.run.mark or not recorded.uid:
+            return due.not_run(error)
+        if state.silent_since is None:
+            state.silent_since = now
+        if now - state.silent_since >= self._objects.limit_of(wanted):
+            return due.not_run(error)
+        return due.runs(recorded, look=UNWATCHED_SECONDS)
 
     async def _act(self, due: DueHook, wanted: HookObject, live: LiveHook | None) -> Progress:
         """Have one effect, which the next look sees."""

@@ -38,6 +38,7 @@ from rukpak_py.kube.resources import Resource
 from tests.manifests import config_map
 from tests.unit.apply.lives import live_object
 from tests.unit.controllers.deployment.hook_bench import (
+    SECONDS,
     HookBench,
     causes,
     has,
@@ -196,6 +197,20 @@ async def test_running_job_is_waited_for_while_the_server_does_not_answer(bench:
     bench.client.failing.clear()
     bench.live("Job", "j").update(job(("Complete", "True")))
     assert await bench.run(JOB_HOOK) == HooksOver()
+
+
+async def test_server_that_does_not_answer_for_the_whole_time_of_a_hook_is_told(bench: HookBench) -> None:
+    await bench.run(JOB_HOOK)
+    bench.client.failing["get"] = refusal(ServerUnavailableError, "no connection")
+    assert is_running(await bench.look(bench.attempt(), JOB_HOOK))
+    assert bench.state.hooks.silent_since is not None
+    bench.state.hooks.silent_since -= SECONDS
+    cause, text = not_run(await bench.look(bench.attempt(), JOB_HOOK))
+    assert (cause, "no connection" in text) == (Cause.HOOK_NOT_RUN, True)
+    assert bench.status.running_hook is not None
+    bench.client.failing.clear()
+    assert is_running(await bench.run(JOB_HOOK))
+    assert (bench.writes, bench.state.hooks.silent_since) == (["create Job j"], None)
 
 
 async def test_hook_deleted_before_its_end_is_seen_has_failed_and_is_not_repeated(bench: HookBench) -> None:
