@@ -217,6 +217,8 @@ class HookStage:
         if known is not None and known.end is not None:
             return await self._record_known(due, wanted, known, known.end)
         try:
+            if has_verdict(resource.group_kind):
+                self._objects.watch(resource)  # before the read, so that no change falls between them
             live = await self._objects.read(due.deployment, state, resource, wanted.key)
         except UnavailableError as error:
             return self._unanswered(due, wanted, error)
@@ -302,9 +304,9 @@ class HookStage:
     def _waiting(
         self, due: DueHook, wanted: HookObject, live: LiveHook, left: float, begun: RunningHook | None = None
     ) -> Progress:
-        """Wait for the watch to bring the key back; it does not show what a former release has created."""
+        """Wait for the watch to bring the key back; it brings that of the deployment that the label names, if any."""
         self._objects.watch(wanted.resource)
-        is_watched = HOOK_LABEL in live.metadata.labels
+        is_watched = live.metadata.labels.get(HOOK_LABEL) == wanted.owner.uid
         return due.runs(begun, look=left if is_watched else min(left, UNWATCHED_SECONDS))
 
     def _leaving(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:

@@ -174,11 +174,20 @@ async def test_job_that_another_process_created_is_recorded_with_its_uid_and_wai
     assert (record.started_at, record.finished_at, bench.writes) == (NOW, TOO_LATE, [])
 
 
-async def test_job_without_the_label_is_looked_at_now_and_then(bench: HookBench) -> None:
-    """A former release has created it: no watch shows it."""
-    created_by_another_process(bench, labels={"a": "b"})
+@pytest.mark.parametrize("labels", [{"a": "b"}, {HOOK_LABEL: "uid-of-a-former-deployment"}])
+async def test_job_without_the_label_of_its_deployment_is_looked_at_now_and_then(
+    bench: HookBench, labels: dict[str, str]
+) -> None:
+    """No watch brings the key of the deployment back: a former release, or another deployment, has created it."""
+    created_by_another_process(bench, labels=labels)
     recorded(bench, uid="of-j")
     assert pause(await bench.look(bench.attempt(), JOB_HOOK)) == UNWATCHED_SECONDS
+
+
+async def test_kind_of_a_job_is_watched_before_it_is_read(bench: HookBench) -> None:
+    bench.client.failing["get"] = refusal(ServerUnavailableError)
+    await bench.look(bench.attempt(), JOB_HOOK)
+    assert bench.watched == {"Job"}
 
 
 async def test_clock_of_the_server_does_not_count_for_what_was_just_created(bench: HookBench) -> None:
