@@ -39,6 +39,7 @@ class Housekeeping:
         is_sure: Callable[[], bool],
         sweep_uploads: Callable[[bool], Awaitable[None]],
         sweep_renderings: Callable[[], Awaitable[None]],
+        stop_hook_watches: Callable[[], Awaitable[None]],
         restore_key: Callable[[], Awaitable[None]],
         may_stop_watches: Callable[[], bool],
         tidy_after: float = TIDY_AFTER,
@@ -56,6 +57,7 @@ class Housekeeping:
         self._is_sure = is_sure
         self._sweep_uploads = sweep_uploads
         self._sweep_renderings = sweep_renderings
+        self._stop_hook_watches = stop_hook_watches
         self._restore_key = restore_key
         self._may_stop_watches = may_stop_watches
         self._tidy_after = tidy_after
@@ -84,6 +86,7 @@ class Housekeeping:
             await self._watches.retain(
                 {Watched(GroupKind(kind.group, kind.kind)) for one in deployments for kind in one.status.kinds}
             )
+            await self._stop_hook_watches()
         if self._is_sure():
             installed = {(one.metadata.uid, past.digest) for one in deployments for past in _history(one)}
             kept = {one.status.digest for one in bundles} | {digest for _, digest in installed}

@@ -189,6 +189,13 @@ class DeploymentParts:
             keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace, values=values)
         await self._around.renderings.sweep(keys)
 
+    async def stop_unused_hook_watches(self) -> None:
+        """No look is going on: those of hooks that run, or that something is in the way of, stay."""
+        running = (one.status.running_hook for one in self._around.router.deployments.cache)
+        used = {hook.gvk.group_kind for hook in running if hook is not None}
+        used |= {state.hooks.due_kind for state in self.states if state.hooks.due_kind is not None}
+        await self.hook_watch.retain(used)
+
     async def close(self) -> None:
         """Stop the jobs and the watch of hooks."""
         await self._render_jobs.close()

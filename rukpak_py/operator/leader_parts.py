@@ -221,6 +221,7 @@ class LeaderParts:
             is_sure=lambda: self.missed_deletions.is_sure,
             sweep_uploads=self._sweep_uploads,
             sweep_renderings=self.deployments.sweep_renderings,
+            stop_hook_watches=self.deployments.stop_unused_hook_watches,
             restore_key=self._digest_key.restore,
             may_stop_watches=lambda: self.left_behind.is_idle,
         )

@@ -61,7 +61,12 @@ async def keeping(
         may_stop_watches=lambda: may_stop_watches,
         tidy_after=0.0,
         try_again_after=0.001,
-        **{"sweep_renderings": store.nothing, "restore_key": store.nothing, **given},
+        **{
+            "sweep_renderings": store.nothing,
+            "stop_hook_watches": store.nothing,
+            "restore_key": store.nothing,
+            **given,
+        },
     )
     task = asyncio.create_task(housekeeping.run())
     async with asyncio.timeout(PATIENCE):
@@ -110,6 +115,21 @@ async def test_watches_stay_while_deployments_are_being_worked_on() -> None:
         housekeeping.soon()
         await store.swept.get()
         assert store.retained.empty()
+
+
+@pytest.mark.parametrize("is_busy", [True, False])
+async def test_watches_of_hooks_stop_only_while_no_deployment_is_looked_at(*, is_busy: bool) -> None:
+    store, router, stopped = Store(), EventRouter(), asyncio.Event()
+    if is_busy:
+        router.deployments.queue.add("busy")
+
+    async def stop() -> None:
+        stopped.set()
+
+    async with keeping(store, router, stop_hook_watches=stop) as housekeeping:
+        housekeeping.soon()
+        await store.swept.get()
+    assert stopped.is_set() is not is_busy
 
 
 async def test_watches_stay_while_a_deployment_that_is_gone_is_still_cleaned_up() -> None:

@@ -19,7 +19,7 @@ from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
-from rukpak_py.core.objects import Head, ObjectKey
+from rukpak_py.core.objects import GroupKind, Head, ObjectKey
 from rukpak_py.formats.hook import HookEvent
 
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
@@ -49,6 +49,7 @@ class HookState:
 
     run: str = ""  # whose first hook was begun
     known: KnownHook | None = None  # the last one, until its end is recorded
+    due_kind: GroupKind | None = None  # of the hook that was looked at last, until its end is recorded
     was_read: bool = False  # in this look
     leaving: tuple[str, float] = ("", 0.0)  # the object that has to be gone first: its uid, and since when (loop time)
     silent_since: float | None = None  # loop time; the server has not answered about the running hook since

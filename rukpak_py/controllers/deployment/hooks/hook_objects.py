@@ -6,7 +6,7 @@ former release has created, are therefore found, too, by a look now and then.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from dataclasses import replace
 
@@ -46,9 +46,15 @@ class HookWatch:
         self._on_change = on_change
         self._on_gone = on_gone
         self._on_restore = on_restore
+        self._stopping = set[asyncio.Task[None]]()
 
     def start(self, resource: Resource) -> None:
-        """Watch the kind, unless it is watched already."""
+        """Watch the kind, unless it is watched already; in another version only once that is no longer served."""
+        known = self.informers.get(resource.group_kind)
+        if known is not None and not known.served and known.resource.gvk != resource.gvk:
+            stopping = asyncio.create_task(self.informers.pop(resource.group_kind).stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
         if resource.group_kind not in self.informers:
             informer = self.informers[resource.group_kind] = Informer(
                 self._client,
@@ -59,9 +65,15 @@ class HookWatch:
             )
             informer.start()
 
-    async def close(self) -> None:
-        for informer in self.informers.values():
+    async def retain(self, used: Collection[GroupKind]) -> None:
+        """Stop the watches of kinds of which no hook is waited for."""
+        unused = [self.informers.pop(kind) for kind in self.informers.keys() - set(used)]
+        for informer in unused:
             await informer.stop()
+
+    async def close(self) -> None:
+        await self.retain(())
+        await asyncio.gather(*self._stopping)
 
     def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         for live in (old, new):

@@ -209,6 +209,7 @@ class HookStage:
 
     async def _look(self, due: DueHook, resource: Resource) -> Progress:
         state = due.attempt.state.hooks
+        state.due_kind = resource.group_kind
         try:
             wanted = due.object(resource)
         except RukPakError as error:
@@ -358,7 +359,7 @@ class HookStage:
             )
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS).progress
-        state.known = None
+        state.known = state.due_kind = None
         return LookAgain().progress
 
     def _known(self, due: DueHook, wanted: HookObject) -> KnownHook | None:

@@ -18,6 +18,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, quota_wake
 from rukpak_py.controllers.deployment import messages
+from rukpak_py.controllers.deployment.hooks import hook_objects
 from rukpak_py.controllers.deployment.hooks.facts import STALE_SECONDS, HooksOver, hook_not_run
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookWatch
 from rukpak_py.controllers.deployment.hooks.runs import run_of
@@ -49,7 +50,7 @@ from tests.unit.controllers.deployment.hook_bench import (
     texts,
 )
 from tests.unit.controllers.deployment.parts import BASKETS, basket
-from tests.unit.controllers.deployment.test_hook_objects import job
+from tests.unit.controllers.deployment.test_hook_objects import JOBS, job
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.values import UID, deployment
 
@@ -219,7 +220,8 @@ async def test_server_that_does_not_answer_for_the_whole_time_of_a_hook_is_told(
     assert bench.status.running_hook is not None
     bench.client.failing.clear()
     assert is_running(await bench.run(JOB_HOOK))
-    assert (bench.writes, bench.state.hooks.silent_since) == (["create Job j"], None)
+    assert bench.writes == ["create Job j"]
+    assert bench.state.hooks.silent_since is None, "the next silence counts from its own beginning"
 
 
 async def test_hook_deleted_before_its_end_is_seen_has_failed_and_is_not_repeated(bench: HookBench) -> None:
@@ -517,6 +519,56 @@ def test_watch_brings_the_deployment_of_a_hook_back_and_frees_the_name_of_one_th
     assert (changed, gone) == ([UID], [])
     watch._changed(live.key, live, None)
     assert (changed, gone) == ([UID, UID], [live.key])
+
+
+class FakeInformer:
+    def __init__(self, _client: object, resource: Resource, **_: Any) -> None:
+        self.resource, self.served, self.is_running = resource, True, False
+
+    def start(self) -> None:
+        self.is_running = True
+
+    async def stop(self) -> None:
+        self.is_running = False
+
+
+@pytest.fixture
+def watch(monkeypatch: pytest.MonkeyPatch) -> HookWatch:
+    monkeypatch.setattr(hook_objects, "Informer", FakeInformer)
+    client: Any = None
+    return HookWatch(client, on_change=lambda _: None, on_gone=lambda _: None)
+
+
+async def test_watch_of_a_version_that_is_no_longer_served_is_replaced(watch: HookWatch) -> None:
+    other = Resource(gvk=BASKETS.gvk._replace(version="v9"), plural="baskets", namespaced=True)
+    watch.start(BASKETS)
+    first = watch.informers[BASKETS.group_kind]
+    watch.start(other)
+    assert watch.informers[BASKETS.group_kind] is first
+    first.served = False
+    watch.start(other)
+    assert watch.informers[BASKETS.group_kind].resource == other
+    await watch.close()
+    assert (vars(first)["is_running"], watch.informers) == (False, {})
+
+
+async def test_watch_of_a_kind_that_no_hook_needs_stops(watch: HookWatch) -> None:
+    watch.start(BASKETS)
+    watch.start(JOBS)
+    unused = watch.informers[BASKETS.group_kind]
+    await watch.retain({JOBS.group_kind})
+    assert (list(watch.informers), vars(unused)["is_running"]) == ([JOBS.group_kind], False)
+
+
+async def test_kind_of_a_hook_is_needed_until_its_end_is_recorded(bench: HookBench) -> None:
+    created_by_another_process(bench, run="another")
+    await bench.run(JOB_HOOK)
+    assert bench.state.hooks.due_kind == JOBS.group_kind, "the status names no running hook"
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    await bench.run(JOB_HOOK)
+    bench.live("Job", "j").update(job(("Complete", "True")))
+    assert await bench.run(JOB_HOOK) == HooksOver()
+    assert bench.state.hooks.due_kind is None
 
 
 def test_deployment_is_found_by_the_label_of_the_object_that_is_sent() -> None:
