@@ -35,9 +35,8 @@ from rukpak_py.kube.errors import (
     ServerUnavailableError,
     StaleError,
 )
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, Resource
 from tests.manifests import config_map
-from tests.unit.apply.lives import live_object
 from tests.unit.controllers.deployment.hook_bench import (
     SECONDS,
     HookBench,
@@ -53,6 +52,9 @@ from tests.unit.controllers.deployment.parts import BASKETS, basket
 from tests.unit.controllers.deployment.test_hook_objects import JOBS, job
 from tests.unit.controllers.fakes import NOW, refusal
 from tests.unit.controllers.values import UID, deployment
+from tests.unit.kube.fake_api import serving
+from tests.unit.kube.test_informer_fallback import END, events
+from tests.waiting import until
 
 CLUSTER_ROLES = Resource(
     gvk=GroupVersionKind("rbac.authorization.k8s.io", "v1", "ClusterRole"), plural="clusterroles", namespaced=False
@@ -510,15 +512,19 @@ async def test_failed_hook_that_has_succeeded_since_counts_when_it_is_to_run_aga
 # The watch
 
 
-def test_watch_brings_the_deployment_of_a_hook_back_and_frees_the_name_of_one_that_goes() -> None:
+async def test_watch_brings_the_deployment_of_a_hook_back_and_frees_the_name_of_one_that_goes() -> None:
     changed, gone = list[str](), list[ObjectKey]()
-    client: Any = None
-    watch = HookWatch(client, on_change=changed.append, on_gone=gone.append)
-    live = live_object(labels={HOOK_LABEL: UID})
-    watch._changed(live.key, None, live)
-    assert (changed, gone) == ([UID], [])
-    watch._changed(live.key, live, None)
-    assert (changed, gone) == ([UID, UID], [live.key])
+    found = {"name": "a", "namespace": "ns", "labels": {HOOK_LABEL: UID}, "resourceVersion": "5"}
+    shown, ended = {"metadata": found}, {"metadata": {**found, "resourceVersion": "7"}}
+    watched = events(("ADDED", shown), ("BOOKMARK", END), ("MODIFIED", ended), ("DELETED", ended))
+    async with serving(watched) as (client, api):
+        watch = HookWatch(client, on_change=changed.append, on_gone=gone.append)
+        watch.start(CONFIG_MAPS)
+        await until(lambda: gone != [])
+        await watch.close()
+    assert (changed, gone) == ([UID, UID, UID, UID], [MAP])
+    assert api.seen[0].query["labelSelector"] == HOOK_LABEL
+    assert watch.informers == {}
 
 
 class FakeInformer:
