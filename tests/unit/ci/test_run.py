@@ -27,8 +27,8 @@ if matches "$FAILS"; then exit 1; fi
 NO_ENGINE = "docker info|podman info"
 AS_ROOT = os.geteuid() == 0
 STEPS = (
-    *("make lint", "pytest tests", "cluster up", "make test", "make image", "make e2e-kind", "e2e.cluster.traces"),
-    *("cluster down", "e2e.cluster.binaries helm"),
+    *("make lint", "pytest tests", "make test", "make image", "make e2e-kind", "e2e.cluster.traces"),
+    *("e2e.cluster.binaries helm",),
     *(("make e2e TESTS",) if AS_ROOT else ()),
 )
 

@@ -156,7 +156,7 @@ def crd(**spec: Any) -> dict[str, Any]:
         "group": BASKET.group,
         "names": {"plural": "baskets", "kind": BASKET.kind},
         "scope": "Namespaced",
-        "versions": [{"name": "v1"}],
+        "versions": [{"name": "v1", "served": True}],
         **spec,
     }
     return {

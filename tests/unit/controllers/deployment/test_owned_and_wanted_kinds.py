@@ -93,7 +93,7 @@ async def test_a_kind_that_the_content_brings_is_new_and_its_scope_is_known(scop
 
 
 async def test_a_version_that_the_content_does_not_serve_is_not_brought() -> None:
-    versions = [{"name": "v1", "served": False}, {"name": "v2"}]
+    versions = [{"name": "v1", "served": False}, {"name": "v2", "served": True}]
     found = await FakeCluster().as_kinds().resolve(objects(crd(versions=versions), basket()), deployment())
     assert found.states[BASKET] is KindState.MISSING
 
@@ -101,7 +101,7 @@ async def test_a_version_that_the_content_does_not_serve_is_not_brought() -> Non
 async def test_a_version_that_comes_with_the_content_is_new_although_its_crd_is_there() -> None:
     newer = BASKET._replace(version="v2")
     cluster = FakeCluster(resources=[CRDS, BASKETS], crds=crd_facts(BASKETS))
-    versions = [{"name": "v1"}, {"name": "v2"}]
+    versions = [{"name": "v1", "served": True}, {"name": "v2", "served": True}]
     found = await cluster.as_kinds().resolve(objects(crd(versions=versions), basket(gvk=newer)), recording(BASKET))
     assert found.states[newer] is KindState.NEW
     assert found.resources[newer].gvk == newer
