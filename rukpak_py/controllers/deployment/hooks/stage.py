@@ -11,16 +11,15 @@ Failures to look, to delete or to create are no end: the hook has not run, and i
 import asyncio
 import logging
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.names import HOOK_LABEL, RECONCILE_AT_ANNOTATION
-from rukpak_py.apply.deletions import FOREGROUND
 from rukpak_py.apply.results import failure_of
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.hooks.due_hook import DueHook, running_hook
 from rukpak_py.controllers.deployment.hooks.facts import (
     HOOKS_BEGIN_AGAIN,
     HOOKS_SKIPPED,
@@ -37,7 +36,6 @@ from rukpak_py.controllers.deployment.hooks.hook_object import (
     HookObject,
     HookSituation,
     LiveHook,
-    hook_object,
     not_replaceable,
     refusal,
     situation,
@@ -53,7 +51,6 @@ from rukpak_py.controllers.deployment.hooks.runs import (
     has_failed,
     hooks_at,
     is_asked_again,
-    may_replace_left,
     next_step,
     run_of,
     skips_hooks,
@@ -64,7 +61,6 @@ from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
-from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -76,85 +72,6 @@ UNWANTED_SECONDS = 1.0  # the event that says why is on its way
 UNWATCHED_SECONDS = 5.0  # between two looks at what no watch shows
 _DELETED = HookVerdict(succeeded=False, why="it was deleted before it ended")
 _CHANGES = frozenset({HookSituation.UNANNOUNCED, HookSituation.ABSENT, HookSituation.FORMER})
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class DueHook:
-    """The hook that is next, and what the status has of it."""
-
-    attempt: Attempt
-    run: HookExecution
-    step: ExecuteHook
-    recorded: RunningHook | None
-
-    @property
-    def deployment(self) -> BundleDeployment:
-        return self.attempt.deployment
-
-    @property
-    def failed_uid(self) -> str:
-        return self.step.failed.uid if self.step.failed is not None else ""
-
-    @property
-    def key(self) -> ObjectKey:
-        key = self.step.hook.object.head.key
-        return key._replace(namespace=key.namespace or self.attempt.namespace)
-
-    @property
-    def begins_again(self) -> bool:
-        """Hooks of another rendering of this installation have run."""
-        return bool(self.run.superseded(self.deployment.status))
-
-    def object(self, resource: Resource) -> HookObject:
-        return hook_object(
-            self.step.hook,
-            resource,
-            owner=self.attempt.owner,
-            namespace=self.attempt.namespace,
-            mark=self.run.mark,
-            collected=FOREGROUND not in self.deployment.metadata.finalizers,  # it would go before it ends
-            asked=asked_of(self.deployment),
-            failed_uid=self.failed_uid,
-            takes_left=may_replace_left(self.deployment),
-        )
-
-    def running(self, wanted: HookObject, *, uid: str, asked: str) -> RunningHook:
-        """The running hook, as the status has it."""
-        return RunningHook(
-            revision=self.run.revision,
-            run=self.run.mark,
-            event=self.run.event,
-            group=wanted.key.group,
-            version=wanted.resource.gvk.version,
-            kind=wanted.key.kind,
-            namespace=wanted.key.namespace,
-            name=wanted.key.name,
-            uid=uid,
-            delete_policies=tuple(sorted(self.step.hook.delete_policies)),
-            reconcile_at=asked,
-            rendering_digest=self.run.rendering,
-        )
-
-    def runs(self, begun: RunningHook | None = None, *, look: float | None = None) -> Progress:
-        """`begun`: its object, once it is there; until then it may be one that is in its place. `look`: seconds.
-
-        A request that came after the hook was begun is still to be acted on.
-        """
-        asked, detail = asked_of(self.deployment), details.RunningHook
-        detail_of_run = detail(event=self.run.event, begins_again=self.begins_again)
-        facts = [
-            Fact(cause=Cause.HOOK_RUNNING, detail=detail_of_run, objects=(self.key,)),
-            Fact(cause=Cause.JOB_RUNNING),
-        ]
-        if asked and (begun is None or begun.reconcile_at != asked):
-            facts.append(Fact(cause=Cause.REQUEST_OPEN))
-        if look is not None:
-            facts.append(look_again(look))
-        return Progress(facts=tuple(facts))
-
-    def not_run(self, error: RukPakError) -> Progress:
-        failure = failure_of(self.key, error)
-        return Progress(facts=(hook_not_run(self.run.event, failure, begins_again=self.begins_again),))
 
 
 class HookStage:
@@ -253,7 +170,7 @@ class HookStage:
                 return await self._create(due, wanted)
             case HookSituation.UNRECORDED, LiveHook():
                 asked = live.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
-                return await self._announce(due, _running(due, wanted, live.metadata.uid, asked))
+                return await self._announce(due, running_hook(due, wanted, live.metadata.uid, asked))
             case HookSituation.FORMER, LiveHook():
                 return await self._replace(due, wanted, live)
             case ((HookSituation.RUNNING | HookSituation.FORMER_RUNNING), LiveHook()):
@@ -265,7 +182,7 @@ class HookStage:
                 is_foreign = found is HookSituation.FOREIGN
                 return due.not_run(ConflictError((refusal if is_foreign else not_replaceable)(live.metadata, wanted)))
             case HookSituation.ENDED, LiveHook(metadata=metadata, end=HookVerdict() as end):
-                hook = _running(due, wanted, metadata.uid, metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""))
+                hook = running_hook(due, wanted, metadata.uid, metadata.annotations.get(RECONCILE_AT_ANNOTATION, ""))
                 return await self._record_end(due, hook, end, metadata.creation_timestamp or "")
             case _:  # lost
                 return await self._record_end(due, due.recorded, _DELETED)
@@ -326,7 +243,7 @@ class HookStage:
         return Progress(facts=(replace(fact, wakes=frozenset({wanted.key})),))
 
     async def _record_known(self, due: DueHook, wanted: HookObject, known: KnownHook, end: HookVerdict) -> Progress:
-        hook = _running(due, wanted, known.uid, known.reconcile_at)
+        hook = running_hook(due, wanted, known.uid, known.reconcile_at)
         return await self._record_end(due, hook, end, known.started_at)
 
     async def _record_end(
@@ -383,14 +300,6 @@ class HookStage:
 
 def _appeared(wanted: HookObject) -> UnavailableError:
     return UnavailableError(f"{wanted.key} appeared while it was being created; it is looked at again")
-
-
-def _running(due: DueHook, wanted: HookObject, uid: str, asked: str) -> RunningHook:
-    """The hook as the status has it. A hook that runs answers the request that it was created with; one that needs no
-    time answers the latest, else it would be run again for ever. So does one that failed and has succeeded since.
-    """
-    answers_latest = not has_verdict(wanted.resource.group_kind) or uid == wanted.failed_uid
-    return due.running(wanted, uid=uid, asked=wanted.asked if answers_latest else asked)
 
 
 def _failed(record: HookRecord, *, is_lost: bool = False) -> Fact:
