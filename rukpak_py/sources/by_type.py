@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.api.source import Source
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
@@ -66,7 +66,7 @@ class SourcesByType:
     def __init__(self, fetchers: Mapping[SourceType, Fetcher]) -> None:
         self._fetchers: Mapping[str, Fetcher] = {str(kind): fetcher for kind, fetcher in fetchers.items()}
 
-    def lane(self, source: SourceSpec) -> str:
+    def lane(self, source: Source) -> str:
         found = self._fetchers.get(source.type)
         return found.lane(source) if found is not None else source.type
 
@@ -79,7 +79,7 @@ class SourcesByType:
             refuse_own_name(name)
         return await found.fetch(request)
 
-    async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:
         """The content is stored, or of no use: nothing has to be kept ready for it."""
         if (found := self._fetchers.get(source.type)) is not None:
             await found.clean_up(bundle, uid, source)

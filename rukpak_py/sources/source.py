@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Protocol
 
-from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.ports import ImageAccess
@@ -27,7 +27,7 @@ class FetchRequest:
 
     bundle: str
     uid: str
-    source: SourceSpec
+    source: Source
     provisioner_class: str = ""
     deployment: str = ""
     content_arrives: Callable[[], Awaitable[None]] = no_wait
@@ -44,7 +44,7 @@ class Fetched:
     """`resolved`: the source pinned to exactly this content. `artifact_type`: as in `status.artifactType`."""
 
     tree: Tree
-    resolved: SourceSpec
+    resolved: Source
     artifact_type: str = ""
 
 
@@ -85,12 +85,12 @@ class Waiting:
 class Fetcher(Protocol):
     """A fetcher of the content of one type of source."""
 
-    def lane(self, source: SourceSpec) -> str:
+    def lane(self, source: Source) -> str:
         """The lane in which fetches wait for each other: the host that they ask, or all of this type."""
         return source.type
 
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting: ...
 
-    async def clean_up(self, bundle: str, uid: str, source: SourceSpec) -> None:  # noqa: ARG002 - the default
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:  # noqa: ARG002 - the default
         """The content is stored: remove what was made in the cluster to fetch it. Most types make nothing."""
         return

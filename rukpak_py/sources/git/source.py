@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 from msgspec.structs import replace
 
 from rukpak_py.api.names import SourceType
-from rukpak_py.api.source import Source as SourceSpec
+from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import GitRef
 from rukpak_py.api.source_types import GitSource as GitSpec
 from rukpak_py.core.errors import ContentError
@@ -49,7 +49,7 @@ class GitFetcher(Fetcher):
         self._memory = memory_of_all(limits)
         self._threads = ThreadPoolExecutor(_THREADS, thread_name_prefix="git")
 
-    def lane(self, source: SourceSpec) -> str:
+    def lane(self, source: Source) -> str:
         try:
             return parse_remote(source.git.repository if source.git else "").host
         except ContentError:
