@@ -18,6 +18,7 @@ async def test_pods_are_listed_once_when_a_workload_stays_unhealthy(tenant: Tena
     await operator.start()
     broken = workload("web", tenant.namespace)
     broken["spec"]["replicas"] = 1
+    broken["spec"]["template"]["spec"]["schedulerName"] = "none"  # no kubelet writes over what `set_waiting` says
     await tenant.publish("v1", [broken, workload("idle", tenant.namespace)])
     before = (await settled(operator))[LISTS]
     await tenant.deploy("v1")

@@ -13,10 +13,10 @@ RECONCILE_AT = "core.rukpak.io/reconcile-at"
 
 
 def pods(namespace: str, **spec: Any) -> Document:
-    """A Deployment whose image does not exist: it never becomes available, with or without a node."""
+    """A Deployment that never becomes available: no scheduler and no kubelet writes the status of its pods."""
     container = {"name": "c", "image": "registry.invalid/nothing:v1"}
     labels = {"app": "sleeper"}
-    template = {"metadata": {"labels": labels}, "spec": {"containers": [container]}}
+    template = {"metadata": {"labels": labels}, "spec": {"schedulerName": "none", "containers": [container]}}
     return {
         "apiVersion": "apps/v1",
         "kind": "Deployment",

@@ -69,7 +69,7 @@ async def test_a_pod_that_no_node_can_take_says_why(stage: Stage) -> None:
             "sleeper",
             stage.namespace,
             labels={"app": "sleeper"},
-            spec={"containers": [{"name": "c", "image": IMAGE}]},
+            spec={"schedulerName": "none", "containers": [{"name": "c", "image": IMAGE}]},
         )
     )
     name = await stage.deploy(content)
