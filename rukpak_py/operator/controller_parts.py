@@ -8,8 +8,6 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.marks import Owner
-from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.certificates.deployments import ServingCertificates
 from rukpak_py.certificates.secret import Owner as CertificateOwner
 from rukpak_py.certificates.store import ServingSecrets
@@ -138,10 +136,16 @@ class DeploymentParts:
             around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
         )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
-        hook_objects = self._hook_objects(around, kinds)
+        hook_objects = HookObjects(
+            around.cluster,
+            target_of=kinds.target_of,
+            watch=self.hook_watch.start,
+            now=around.now,
+            seconds=around.hook_seconds,
+        )
         superseded = SupersededHooks(hook_objects, self._writer)
         hooks = HookStage(hook_objects, superseded, self._writer)
-        form = OwnershipForm(around.client, around.inventory, kinds)
+        form = OwnershipForm(around.inventory, kinds)
         uninstall = Uninstall(
             around.client,
             around.inventory,
@@ -201,23 +205,6 @@ class DeploymentParts:
         await self._render_jobs.close()
         await self._compare_jobs.close()
         await self.hook_watch.close()
-
-    def _hook_objects(self, around: DeploymentDependencies, kinds: Kinds) -> HookObjects:
-        def target_of(deployment: BundleDeployment) -> Target:
-            return Target(
-                owner=Owner.of(deployment),
-                last_applied=LastApplied(),
-                resource_of=kinds.resource_of(),
-                client=around.client,
-            )
-
-        return HookObjects(
-            around.cluster,
-            target_of=target_of,
-            watch=self.hook_watch.start,
-            now=around.now,
-            seconds=around.hook_seconds,
-        )
 
     def _content_reconciler(
         self,

@@ -8,17 +8,20 @@ and nothing else. Nothing here waits: the end of a first list brings the key bac
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from msgspec import structs
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.instances import versions_of
+from rukpak_py.apply.instances import foreign_instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, kind_state
+from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.results import Wakes, kind_wakes
+from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster, crd_resource
 from rukpak_py.controllers.deployment import messages
@@ -186,6 +189,21 @@ class Kinds:
         }
         missing = tuple(one.head for one in desired if states[one.head.gvk] in NOT_THERE)
         return replace(resolution, states=states, missing=missing)
+
+    def target_of(
+        self, deployment: BundleDeployment, applied: LastApplied | None = None, resolution: Resolution | None = None
+    ) -> Target:
+        """Identity and versions with which the objects of a deployment are written and deleted."""
+        owner = Owner.of(deployment)
+        return Target(
+            owner=owner,
+            last_applied=applied or LastApplied(),
+            resource_of=self.resource_of(resolution),
+            foreign_instances=partial(
+                foreign_instances_of, self._client, versions_of=self.versions_of, owner_uid=owner.uid
+            ),
+            client=self._client,
+        )
 
     def resource_of(self, resolution: Resolution | None = None) -> Callable[[ObjectKey], Resource]:
         """A kind has one resource; where the content names a version that is served, it is used in that version."""

@@ -11,13 +11,11 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.annotated_ownership import annotate, has_former_form
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.kinds import Kinds, recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import InvalidError, KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.pace import run_bounded
 
@@ -25,8 +23,7 @@ LOG = logging.getLogger(__name__)
 
 
 class OwnershipForm:
-    def __init__(self, client: Client, inventory: Inventory, kinds: Kinds) -> None:
-        self._client = client
+    def __init__(self, inventory: Inventory, kinds: Kinds) -> None:
         self._inventory = inventory
         self._kinds = kinds
 
@@ -57,11 +54,9 @@ class OwnershipForm:
 
     async def _convert(self, deployment: BundleDeployment, state: DeploymentState, live: ObservedObject) -> None:
         applied = state.applied
-        target = Target(
-            owner=Owner.of(deployment), last_applied=applied, resource_of=self._kinds.resource_of(), client=self._client
-        )
         try:
-            converted = self._inventory.observe(live.gvk, await annotate(target, live))
+            metadata = await annotate(self._kinds.target_of(deployment, applied), live)
+            converted = self._inventory.observe(live.gvk, metadata)
         except (NotFoundError, KindNotServedError):
             return
         except (AccessError, InvalidError) as error:

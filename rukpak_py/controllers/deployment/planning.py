@@ -8,13 +8,12 @@ ever.
 """
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 
 from rukpak_py.api.bundle_deployment import COMPLETED, CompletedObject
 from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.instances import foreign_instances_of, with_foreign_instances
+from rukpak_py.apply.instances import with_foreign_instances
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
@@ -67,20 +66,12 @@ class Planner:
         return all(one.is_owned(self._inventory.get(one.key)) for one in known)
 
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
-        """Identity and versions with which the objects of a deployment are written."""
-        return Target(
-            owner=attempt.owner,
-            last_applied=attempt.state.applied,
-            resource_of=self._kinds.resource_of(resolution),
+        pace = attempt.state.pace
+        return replace(
+            self._kinds.target_of(attempt.deployment, attempt.state.applied, resolution),
             adopts=attempt.deployment.spec.adopt is not Adopt.NEVER,
-            foreign_instances=partial(
-                foreign_instances_of,
-                self._client,
-                versions_of=self._kinds.versions_of,
-                owner_uid=attempt.owner.uid,
-            ),
-            client=self._client.timed(attempt.state.pace.answered),
-            pace=attempt.state.pace,
+            client=self._client.timed(pace.answered),
+            pace=pace,
         )
 
     async def plan(

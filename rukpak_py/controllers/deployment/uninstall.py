@@ -19,16 +19,15 @@ from collections.abc import Sequence
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
-from rukpak_py.apply.instances import foreign_contents, foreign_instances_of, instances_of
+from rukpak_py.apply.instances import foreign_contents, instances_of
 from rukpak_py.apply.inventory import Inventory
-from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again
+from rukpak_py.apply.marks import holds_what_cannot_be_had_again
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_order
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
@@ -106,7 +105,9 @@ class Uninstall:
         if isinstance(before, Progress):
             return before
         unfinished = await self._delete_in_order(deployment, ours, hidden)
-        if unfinished is None and (content.has(HookEvent.POST_DELETE) or any(map(_has_say, ours))):
+        # Its owner has a say in that, also where a former release gave it an owner reference.
+        has_lasting = any(holds_what_cannot_be_had_again(one.gvk.group_kind) for one in ours)
+        if unfinished is None and (has_lasting or content.has(HookEvent.POST_DELETE)):
             unfinished = await self._delete_rest(deployment, ours, hidden)
         if unfinished is not None:
             return unfinished + Progress(facts=before.facts)
@@ -132,7 +133,7 @@ class Uninstall:
         crds = [one for one in ours if one.gvk.group_kind == CRDS.group_kind]
         if not crds:
             return None
-        if lost := await self._lost_instances(deployment, crds):
+        if lost := await self._lost(deployment, crds):
             return lost
         return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
 
@@ -146,34 +147,28 @@ class Uninstall:
             return await self._delete(deployment, others, "object", hidden)
         if not namespaces:
             return None
-        if lost := await self._lost_contents(deployment, namespaces):
+        if lost := await self._lost(deployment, namespaces):
             return lost
         return await self._delete(deployment, namespaces, "Namespace", hidden)
 
-    async def _lost_instances(self, deployment: BundleDeployment, crds: Sequence[ObservedObject]) -> Progress | None:
-        if _allows_data_loss(deployment):
+    async def _lost(self, deployment: BundleDeployment, lives: Sequence[ObservedObject]) -> Progress | None:
+        """Foreign instances of CRDs, or contents of Namespaces, which wait for the word of the deployment's owner."""
+        if deployment.metadata.annotations.get(ALLOW_DATA_LOSS_ANNOTATION) == "true":
             return None
-        losses: list[str] = []
-        for crd in crds:
-            if not crd.is_deleted:
-                uid = deployment.metadata.uid
-                found = await foreign_instances_of(
-                    self._client, crd, versions_of=self._kinds.versions_of, owner_uid=uid
-                )
-                losses += _losses(crd, [found])
-        return _would_lose(crds, losses)
-
-    async def _lost_contents(
-        self, deployment: BundleDeployment, namespaces: Sequence[ObservedObject]
-    ) -> Progress | None:
-        if _allows_data_loss(deployment):
+        target, losses = self._kinds.target_of(deployment), list[str]()
+        for live in lives:
+            if live.is_deleted:
+                continue
+            if live.gvk.group_kind == CRDS.group_kind:
+                found = [await target.foreign_instances(live)]
+            else:
+                found = await foreign_contents(target.client, live.key.name, deployment.metadata.uid)
+            texts = [one.why if isinstance(one, UnlistedInstances) else str(one) for one in found if _counts(one)]
+            losses += [f"{live.key}: {', '.join(texts)}"] if texts else []
+        if not losses:
             return None
-        losses: list[str] = []
-        for namespace in namespaces:
-            if not namespace.is_deleted:
-                found = await foreign_contents(self._client, namespace.key.name, deployment.metadata.uid)
-                losses += _losses(namespace, found)
-        return _would_lose(namespaces, losses)
+        keys = tuple(one.key for one in lives)
+        return Progress(facts=(Fact(cause=Cause.DATA_LOSS, detail=DataLoss(losses=tuple(losses)), objects=keys),))
 
     async def _end(self, deployment: BundleDeployment) -> Progress:
         await remove_finalizer(self._client, BUNDLE_DEPLOYMENTS, deployment.metadata, ORDERED_DELETION_FINALIZER)
@@ -188,7 +183,7 @@ class Uninstall:
     ) -> Progress:
         if hidden:
             return Progress(facts=(hidden.fact(Cause.ORPHANING),))
-        change_set, target = ChangeSet(), self._target(deployment)
+        change_set, target = ChangeSet(), self._kinds.target_of(deployment)
         await run_bounded(lambda live: orphan(target, live, change_set), [one for one in lives if not one.is_annotated])
         if not change_set.failures:
             left = self._inventory.left_by(deployment.metadata.name, deployment.metadata.uid)
@@ -209,7 +204,7 @@ class Uninstall:
     ) -> Progress:
         """`left`: what holds them up beside their finalizers. A delete that is refused is told beside the wait."""
         change_set = ChangeSet()
-        await prune(self._target(deployment), sorted(lives, key=deletion_order), change_set)
+        await prune(self._kinds.target_of(deployment), sorted(lives, key=deletion_order), change_set)
         going = GoingObjects(
             what=what,
             objects=tuple(f"{one.key}{with_finalizers(one.held_by)}" for one in lives),
@@ -237,33 +232,6 @@ class Uninstall:
                 found.append(f"{instances} left")
         return found
 
-    def _target(self, deployment: BundleDeployment) -> Target:
-        owner = Owner.of(deployment)
-        return Target(
-            owner=owner, last_applied=LastApplied(), resource_of=self._kinds.resource_of(), client=self._client
-        )
 
-
-def _has_say(live: ObservedObject) -> bool:
-    """Whether it goes only if the policy allows it; one that a former release gave an owner reference, too."""
-    return holds_what_cannot_be_had_again(live.gvk.group_kind)
-
-
-def _allows_data_loss(deployment: BundleDeployment) -> bool:
-    return deployment.metadata.annotations.get(ALLOW_DATA_LOSS_ANNOTATION) == "true"
-
-
-def _losses(live: ObservedObject, found: Sequence[ForeignInstances]) -> list[str]:
-    texts = [one.why if isinstance(one, UnlistedInstances) else str(one) for one in found if _may_be_lost(one)]
-    return [f"{live.key}: {', '.join(texts)}"] if texts else []
-
-
-def _may_be_lost(found: ForeignInstances) -> bool:
+def _counts(found: ForeignInstances) -> bool:
     return isinstance(found, UnlistedInstances) or bool(found.count)
-
-
-def _would_lose(lives: Sequence[ObservedObject], losses: Sequence[str]) -> Progress | None:
-    if not losses:
-        return None
-    keys = tuple(one.key for one in lives)
-    return Progress(facts=(Fact(cause=Cause.DATA_LOSS, detail=DataLoss(losses=tuple(losses)), objects=keys),))

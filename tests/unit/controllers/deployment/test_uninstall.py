@@ -95,7 +95,7 @@ class Bench:
     bundle_is_orphaned: bool = False
 
     def __post_init__(self) -> None:
-        kinds = self.cluster.as_kinds(self.watches.inventory)
+        kinds = self.cluster.as_kinds(self.watches.inventory, self.client)
         hooks: Any = self.hooks
         templates: Any = self
         self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, templates, hooks)
