@@ -27,14 +27,13 @@ from rukpak_py.apply.results import ChangeSet
 from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, look_again
+from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, is_open, look_again
 from rukpak_py.controllers.deployment.history import installed_change
-from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import deployment_details as details
-from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS, Kind
+from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import History, reduced_text
 from rukpak_py.controllers.result.conclusion import read_clock
@@ -57,21 +56,21 @@ class AfterApply:
         self._client = client
         self._now = now
 
-    async def run(self, applied: AppliedContent, hidden: HiddenKinds) -> Progress:
-        attempt = applied.attempt
-        lives = self._installed(attempt, hidden)
-        if self._is_unseen(attempt, lives):
+    async def run(self, applied: AppliedContent) -> Progress:
+        attempt, owned = applied.attempt, self._owned(applied.attempt)
+        keys = sorted(key for key in attempt.state.applied.fields if key in owned and key not in applied.hidden)
+        lives = [live for live in map(owned.__getitem__, keys) if has_health(live.gvk)]
+        is_unseen = any(live.health is None for live in lives)  # whole, by the watch; it usually is in a moment
+        if is_unseen and attempt.state.waited("first health") < WAIT_QUIET_SECONDS:
             return _unfinished(applied)
-        unhealthy = _unhealthy(lives)
-        applied = replace(applied, hidden=hidden)
+        unhealthy = [live for live in lives if not (live.health and live.health.is_healthy)]
         pruned = await self._prune(applied, is_healthy=not unhealthy)
         if isinstance(pruned, Progress):
             return pruned
-        applied = pruned
-        if self._is_changed_meanwhile(applied, hidden):
-            return _unfinished(applied)  # the next look is on its way and has the last word
+        if self._is_changed_meanwhile(pruned):
+            return _unfinished(pruned)  # the next look is on its way and has the last word
         attempt.state.waits.over("first health", "pruned", "others")
-        return await self._progress(applied, lives, unhealthy)
+        return await self._progress(pruned, len(keys), unhealthy)
 
     # Health
 
@@ -86,21 +85,12 @@ class AfterApply:
         is_lasting = lasted >= later[0] - SLACK_SECONDS
         return await attempt.state.pod_causes.ask(self._client, unhealthy, is_lasting=is_lasting, now=monotonic())
 
-    def _installed(self, attempt: Attempt, hidden: HiddenKinds) -> list[ObservedObject]:
-        owned = self._owned(attempt)
-        return [owned[key] for key in sorted(attempt.state.applied.fields) if key in owned and key not in hidden]
-
-    def _is_unseen(self, attempt: Attempt, lives: Sequence[ObservedObject]) -> bool:
-        """The watch has not shown some object whole yet; it usually does in a moment."""
-        unseen = [live for live in lives if live.health is None and has_health(live.gvk)]
-        return bool(unseen) and attempt.state.waited("first health") < WAIT_QUIET_SECONDS
-
-    def _is_changed_meanwhile(self, applied: AppliedContent, hidden: HiddenKinds) -> bool:
+    def _is_changed_meanwhile(self, applied: AppliedContent) -> bool:
         attempt = applied.attempt
         found = differences(attempt.state.applied, without_kept(self._owned(attempt), applied.kept))
         plan = applied.planned.plan if applied.planned is not None else None
         leaving = {live.key for live in (*plan.prune, *plan.release)} if plan is not None else set[ObjectKey]()
-        left = {key for key in found - applied.resting - leaving if key not in hidden}
+        left = {key for key in found - applied.resting - leaving if key not in applied.hidden}
         return bool(left) and attempt.state.waited("others") < WAIT_QUIET_SECONDS
 
     # Pruning
@@ -159,9 +149,8 @@ class AfterApply:
 
     # The final word
 
-    async def _progress(
-        self, applied: AppliedContent, lives: Sequence[ObservedObject], unhealthy: Sequence[ObservedObject]
-    ) -> Progress:
+    async def _progress(self, applied: AppliedContent, total: int, unhealthy: Sequence[ObservedObject]) -> Progress:
+        """`total`: objects that are applied and can be seen."""
         attempt, planned, owned = applied.attempt, applied.planned, self._owned(applied.attempt)
         kept = still_kept(applied.kept, owned)
         outcome = _outcome(unhealthy, [owned[key] for key in attempt.state.applied.fields if key in owned])
@@ -172,12 +161,12 @@ class AfterApply:
         if change.installed:
             attempt.state.completed = change.installed.completed
         causes = await self._pod_causes(attempt, unhealthy)
-        facts = [*applied.facts, *_health(unhealthy, len(lives), causes), *self._held_back(attempt, unhealthy, planned)]
+        facts = [*applied.facts, *_health(unhealthy, total, causes), *self._held_back(attempt, unhealthy, planned)]
         if applied.hidden:
             facts.append(applied.hidden.fact(Cause.KINDS_HIDDEN))
         if applied.resting:
             facts.append(await self._contested(applied))
-        is_finished = (planned is None or planned.is_whole) and not any(map(_is_open, facts))
+        is_finished = (planned is None or planned.is_whole) and not any(map(is_open, facts))
         if attempt.state.pod_causes.were_asked:
             facts.append(look_again(ASK_AGAIN_SECONDS))
         if attempt.state.shared:
@@ -268,10 +257,6 @@ def _unfinished(applied: AppliedContent) -> Progress:
     return Progress(facts=(*applied.facts, look_again(WAIT_QUIET_SECONDS)), reached=Reached.PARTLY)
 
 
-def _is_open(fact: Fact) -> bool:
-    return fact.row.kind in {Kind.FAILURE, Kind.WAIT}
-
-
 def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
     """Report pruned, released and remaining objects that left the content; one fact for each reason of a release."""
     if change_set.pruned:
@@ -286,10 +271,6 @@ def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
         yield fact_of(Cause.PRUNE_FAILED, change_set.failures, lambda texts: details.PruneFailures(messages=texts))
     elif change_set.waiting:  # an unlabelled one is not watched
         yield Fact(cause=Cause.PRUNING, detail=details.PendingObjects(waits=tuple(change_set.waiting)))
-
-
-def _unhealthy(lives: Sequence[ObservedObject]) -> list[ObservedObject]:
-    return [live for live in lives if has_health(live.gvk) and not (live.health and live.health.is_healthy)]
 
 
 def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str]) -> Iterator[Fact]:

@@ -94,7 +94,9 @@ class Applier:
         if unfinished:
             return Progress(facts=(*happened, *unfinished), reached=Reached.PARTLY)
         kept = attempt.deployment.status.kept
-        return AppliedContent(attempt=attempt, planned=planned, resting=resting, kept=kept, facts=happened)
+        return AppliedContent(
+            attempt=attempt, planned=planned, resting=resting, kept=kept, hidden=planned.hidden, facts=happened
+        )
 
     async def correct(self, attempt: Attempt, planned: Planned) -> tuple[Fact, ...]:
         """Write what drifted, and nothing else. What is new about it, and what could not be corrected."""

@@ -10,6 +10,7 @@ from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import NO_WAKES, Failure, FailureKind, Wakes, wakes_of
 from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
@@ -23,6 +24,10 @@ from rukpak_py.kube.resources import NAMESPACES
 
 LOG = logging.getLogger(__name__)
 GONE = Progress(reached=Reached.GONE)
+
+
+def is_open(fact: Fact) -> bool:
+    return fact.row.kind in {Kind.FAILURE, Kind.WAIT}
 
 
 def in_seconds(seconds: float) -> float:

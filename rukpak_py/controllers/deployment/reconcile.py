@@ -16,7 +16,7 @@ from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, Conditi
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
-from rukpak_py.controllers.deployment.facts import error_fact, look_again, with_failed_request
+from rukpak_py.controllers.deployment.facts import error_fact, is_open, look_again, with_failed_request
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -32,7 +32,7 @@ from rukpak_py.controllers.result.bundle_details import (
     InstalledBundleReplaced,
     UnknownClass,
 )
-from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS, Kind
+from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
@@ -153,7 +153,7 @@ class DeploymentReconciler:
                 of_installed = await self._content.correct_half(attempt, active)
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         told = self._deployments.get(deployment.metadata.name)
-        is_finished = progress.reached is Reached.FINISHED and _is_well(progress)
+        is_finished = progress.reached is Reached.FINISHED and not any(map(is_open, progress.facts))
         if is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
             await self._templates.drop_superseded(deployment, wanted)
         return schedule
@@ -245,10 +245,6 @@ def _not_kept(detail: Detail) -> Progress:
 
 def _about(*facts: Fact) -> Progress:
     return Progress(facts=facts)
-
-
-def _is_well(progress: Progress) -> bool:
-    return all(fact.row.kind not in {Kind.FAILURE, Kind.WAIT} for fact in progress.facts)
 
 
 _SUSPENDED = Fact(cause=Cause.SUSPENDED, detail=SUSPENDED)

@@ -115,7 +115,7 @@ class ContentReconciler:
         await self._ownership_form.convert(attempt.deployment, attempt.state)
         untouched = self._as_applied(attempt, hidden)
         if untouched is not None:
-            return await self._kept(untouched, hidden)
+            return await self._kept(untouched)
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Progress):
             return await self._not_applied_again(attempt, hidden, rendered)
@@ -136,7 +136,7 @@ class ContentReconciler:
         if any(fact.row.kind is Kind.FAILURE for fact in rendered.facts):
             attempt.state.applied.again.clear()
             attempt.state.shared = ()
-        return await self._after_apply.run(untouched, hidden) + Progress(facts=(look_again(LOOK_AGAIN_SECONDS),))
+        return await self._after_apply.run(untouched) + Progress(facts=(look_again(LOOK_AGAIN_SECONDS),))
 
     async def _applying(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, hidden: HiddenKinds
@@ -170,16 +170,14 @@ class ContentReconciler:
             progress = Progress(facts=applied.facts, reached=Reached.PARTLY)
         else:
             progress = await with_failed_request(
-                self._after(applied, rendered, seen, may_be_hidden=may_be_hidden),
+                self._after(applied, rendered, may_be_hidden=may_be_hidden),
                 Progress(facts=applied.facts, reached=Reached.PARTLY),
             )
         progress = Progress(facts=(*told, *before.facts, *refusal_facts(lacking))) + progress
         kept = await _kept_certificates(self._certificates, attempt, progress)
         return _with_certificates(progress, kept)
 
-    async def _after(
-        self, applied: AppliedContent, rendered: Rendered, seen: HiddenKinds, *, may_be_hidden: bool
-    ) -> Progress:
+    async def _after(self, applied: AppliedContent, rendered: Rendered, *, may_be_hidden: bool) -> Progress:
         """All that could be applied is: what is still to come, and the final word."""
         attempt, planned = applied.attempt, applied.planned
         apart = self._set_apart(planned, may_be_hidden=may_be_hidden) if planned is not None else None
@@ -188,7 +186,12 @@ class ContentReconciler:
         after = await self._hooks.after(attempt, rendered)
         if isinstance(after, Progress):
             return Progress(facts=applied.facts, reached=Reached.PARTLY) + after
-        return Progress(facts=after.facts) + await self._finished(applied, rendered, seen)
+        state = attempt.state
+        state.mark_applied(attempt.content, rendered.owned_keys, applied.hidden)
+        if planned is not None:
+            state.shares(planned.plan.shared)
+        state.kept_crds_judged_at = monotonic()
+        return Progress(facts=after.facts) + await self._finish_with_secrets(applied)
 
     async def _refusals_of_plan(self, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
         """Ask the gates; between them release the fields that the content drops, which would make the server refuse."""
@@ -214,7 +217,7 @@ class ContentReconciler:
             return Progress(facts=first.facts) + before
         return HooksOver(facts=(*first.facts, *before.facts))
 
-    async def _kept(self, untouched: AppliedContent, hidden: HiddenKinds) -> Progress:
+    async def _kept(self, untouched: AppliedContent) -> Progress:
         """All objects are as they were applied; what becomes of certificates is not seen from them."""
         attempt = untouched.attempt
         if self._certificates.must_render(attempt):
@@ -222,9 +225,9 @@ class ContentReconciler:
             if isinstance(rendered, Progress):  # meanwhile everything else is as it should be
                 later = tuple(fact for fact in rendered.facts if fact.row.kind is Kind.SILENT)
                 later = later or (look_again(LOOK_AGAIN_SECONDS),)
-                return await self._after_apply.run(untouched, hidden) + Progress(facts=later)
+                return await self._after_apply.run(untouched) + Progress(facts=later)
         kept = await self._certificates.keep(attempt)
-        return _with_certificates(await self._finish_with_secrets(untouched, hidden), kept)
+        return _with_certificates(await self._finish_with_secrets(untouched), kept)
 
     async def correct_drift(self, active: Attempt) -> Progress:
         """Keep the active content as it should be while its successor is refused.
@@ -257,18 +260,10 @@ class ContentReconciler:
         resting = attempt.state.drift.resting(different, monotonic())
         if different - resting or not attempt.state.drift.is_reported(resting):
             return None
-        return AppliedContent(attempt=attempt, resting=resting, kept=status.kept)
+        return AppliedContent(attempt=attempt, resting=resting, kept=status.kept, hidden=hidden)
 
-    async def _finished(self, applied: AppliedContent, rendered: Rendered, hidden: HiddenKinds) -> Progress:
-        state = applied.attempt.state
-        state.mark_applied(applied.attempt.content, rendered.owned_keys, hidden)
-        if applied.planned is not None:
-            state.shares(applied.planned.plan.shared)
-        state.kept_crds_judged_at = monotonic()
-        return await self._finish_with_secrets(applied, hidden)
-
-    async def _finish_with_secrets(self, applied: AppliedContent, hidden: HiddenKinds) -> Progress:
-        progress = await self._after_apply.run(applied, hidden)
+    async def _finish_with_secrets(self, applied: AppliedContent) -> Progress:
+        progress = await self._after_apply.run(applied)
         if progress.reached is not Reached.FINISHED:
             return progress
         return _with_certificates(progress, await self._certificates.remove_unwanted(applied.attempt))

@@ -95,16 +95,16 @@ class Bench:
         assert found is not None
         return found
 
-    async def said(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Progress:
-        return await self.after_apply.run(applied, hidden or HiddenKinds())
+    async def said(self, applied: AppliedContent) -> Progress:
+        return await self.after_apply.run(applied)
 
-    async def last_word(self, applied: AppliedContent, hidden: HiddenKinds | None = None) -> Progress:
+    async def last_word(self, applied: AppliedContent) -> Progress:
         """Once what is on its way is not waited for any more: what was deleted, then what another client changed."""
         for _ in range(2):
-            if (progress := await self.said(applied, hidden)).reached >= Reached.APPLIED:
+            if (progress := await self.said(applied)).reached >= Reached.APPLIED:
                 return progress
             self.clock.now += WAIT_QUIET_SECONDS
-        return await self.said(applied, hidden)
+        return await self.said(applied)
 
     async def finished(self, applied: AppliedContent) -> bool:
         """And nothing brings the key back."""
@@ -268,9 +268,9 @@ async def test_objects_that_left_are_pruned_after_apply_when_the_deployment_says
 async def test_nothing_is_pruned_while_some_kind_cannot_be_seen(bench: Bench) -> None:
     bench.shows("a", "b")
     one = bench.attempt(key("a"))
-    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=HIDDEN))
+    applied = AppliedContent(attempt=one, planned=bench.planned(one, "a", hidden=HIDDEN), hidden=HIDDEN)
     for _ in range(3):
-        progress = await bench.said(applied, HIDDEN)
+        progress = await bench.said(applied)
         bench.clock.now += HIDDEN_QUIET_SECONDS
     assert bench.client.calls == []
     assert progress.reached is Reached.APPLIED
@@ -491,8 +491,8 @@ async def test_other_writers_are_read_once_for_a_conflict(bench: Bench) -> None:
 
 async def test_kinds_that_cannot_be_seen_are_told_when_that_lasts_and_health_with_them(bench: Bench) -> None:
     bench.shows("a")
-    applied = AppliedContent(attempt=bench.attempt(key("a")))
-    progress = await bench.said(applied, HIDDEN)
+    applied = AppliedContent(attempt=bench.attempt(key("a")), hidden=HIDDEN)
+    progress = await bench.said(applied)
     assert progress.reached is Reached.APPLIED
     at_first = told(applied, progress)
     assert (at_first.status, at_first.schedule.report_at) == (applied.attempt.deployment.status, HIDDEN_QUIET_SECONDS)
@@ -509,8 +509,8 @@ async def test_objects_of_kinds_that_cannot_be_seen_are_not_missed(bench: Bench)
     bench.shows("a")
     one = bench.attempt(key("a"))
     one.state.applied.fields[key("x", BASKETS.gvk)] = "hash"
-    applied = AppliedContent(attempt=one)
-    progress = await bench.last_word(applied, HIDDEN)
+    applied = AppliedContent(attempt=one, hidden=HIDDEN)
+    progress = await bench.last_word(applied)
     assert causes_of(progress) == [Cause.KINDS_HIDDEN]
     assert says(applied, progress, lasted=HIDDEN_QUIET_SECONDS)["Healthy"][0] == "True"
 
