@@ -11,17 +11,13 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
-from rukpak_py.api.reading import read_bundle
-from rukpak_py.controllers.config_map_watches import ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.reconcile_loop import work
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
-from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watching import WatchStatus
@@ -42,23 +38,23 @@ class Leader:
         settings: Settings,
         connection: Connection,
         client: Client,
-        all_bundles: Informer,
+        bundles: BundleWatch,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_end: Callable[[], None],
     ) -> None:
-        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
+        """`bundles`, `config_maps`: the watches that every replica has.
 
         `on_restore` is called when etcd was restored from a backup, `on_end` when a part has ended by itself and the
         rest is about to be stopped.
         """
         self._on_end = on_end
-        self._all_bundles = all_bundles
+        self._bundles = bundles
         self._parts = LeaderParts(
             settings,
             client,
-            all_bundles,
+            bundles,
             config_maps,
             on_restore=on_restore,
             on_gap=self._look_for_missed_deletions,
@@ -123,7 +119,8 @@ class Leader:
             self._parts.start_watching_pods()
             stack.push_async_callback(self._parts.unpack_pods.close)
             stack.push_async_callback(self._parts.quotas.stop)
-            known = asyncio.create_task(self._know_bundles(), name="know Bundles")
+            self._bundles.subscribe(self._parts.router.bundle_observed)
+            known = asyncio.create_task(self._bundles.informer.wait_synced(), name="know Bundles")
             told = asyncio.create_task(self._know_deployments(), name="know BundleDeployments")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known, told)]
             stack.push_async_callback(self._drain, workers)
@@ -156,7 +153,7 @@ class Leader:
                 await asyncio.gather(*others, return_exceptions=True)
 
     def _workers(self, known: asyncio.Task[None], told: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
-        """`known`: the Bundles are; `told`: Kopf has told of the deployments."""
+        """`known`: the Bundles are, which deployments would else create again; `told`: Kopf has told of deployments."""
 
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
@@ -176,26 +173,11 @@ class Leader:
         kinds = (work_on_bundles, work_on_deployments, work_on_instances)
         return [one() for one in kinds for _ in range(WORKERS)]
 
-    async def _know_bundles(self) -> None:
-        """Kopf lists both kinds at once: a deployment that came first would create a Bundle that is there already."""
-        await self._all_bundles.wait_synced()
-        while any(self._is_awaited(live) for live in self._all_bundles):  # noqa: ASYNC110 - two watches change it
-            await asyncio.sleep(0.02)
-
     async def _know_deployments(self) -> None:
-        """The same for instances, which own deployments. One that comes later still costs a request, no more."""
+        """An instance would else create a deployment that is there. One that comes later costs a request, no more."""
         while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
             await asyncio.sleep(0.05)
         await asyncio.sleep(LISTING_GRACE_SECONDS)
-
-    def _is_awaited(self, live: LiveObject) -> bool:
-        """Kopf will tell of it and has not yet."""
-        if live.key.name in self._parts.router.bundles.cache:
-            return False
-        try:
-            return read_bundle(live.json or b"").spec.provisioner_class in CLASSES
-        except ContentError:
-            return False  # left out there, too
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Let the workers finish what they have in hand, unless we were abandoned; a cancellation means just that."""

@@ -19,7 +19,7 @@ from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.config_map_watches import ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.content_records import StoredImages
 from rukpak_py.controllers.deployment.reapplying import Reapplying
 from rukpak_py.controllers.deployment.state import DeploymentStates
@@ -66,20 +66,20 @@ class LeaderParts:
         self,
         settings: Settings,
         client: Client,
-        all_bundles: Informer,
+        bundles: BundleWatch,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_gap: Callable[[], None],
     ) -> None:
-        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
+        """`bundles`, `config_maps`: the watches that every replica has.
 
         `on_restore` is called when etcd was restored from a backup, `on_gap` in Kopf's thread when its watches may have
         missed something.
         """
         self._client = client
         self._uses_pods = settings.image_unpack is not ImageUnpack.DIRECT
-        self._all_bundles = all_bundles
+        self._all_bundles = bundles.informer
         self.quotas = QuotaWatch(client)
         self.router = EventRouter(watch_quotas=self.quotas.start)
         self.quotas.subscribe(self.router.quota_changed)
@@ -212,7 +212,7 @@ class LeaderParts:
             versions=versions,
         )
         self.kopf_watches = KopfWatches(
-            (BUNDLES, BUNDLE_DEPLOYMENTS), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
+            (BUNDLE_DEPLOYMENTS,), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
         )
         self.housekeeping = Housekeeping(
             self.router,
