@@ -203,7 +203,7 @@ class ImagePull:
     def _get(self, name: str, read: Callable[[bytes, requests.Response], T]) -> T:
         limits = self._options.limits
         self._pace.begin()
-        answer = self._client.follow(self._client.url(f"manifests/{name}"), {"Accept": ", ".join(MANIFEST_TYPES)})
+        answer = self._client.manifest(name, MANIFEST_TYPES)
         if answer.headers.get("Content-Type", "").lower().startswith("text/html"):
             answer.close()
             raise UnavailableError("the registry, or something before it, answers with a page and not with a manifest")
@@ -255,12 +255,11 @@ class ImagePull:
 
     def _blob(self, blob: Descriptor, *, is_layer: bool) -> Iterator[bytes]:
         new_hash(blob.digest)  # refuses what is not a digest
-        url = self._client.url(f"blobs/{blob.digest}")
         self._pace.begin()
         position = 0
         failure: UnavailableError | None = None
         for _ in range(_MOST_READS):
-            answer = self._client.follow(url, {"Range": f"bytes={position}-"} if position else {})
+            answer = self._client.blob(blob.digest, position)
             skipped = 0 if answer.status_code == 206 else position
             if is_layer:
                 self._pace.read_layer()

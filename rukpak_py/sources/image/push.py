@@ -7,8 +7,6 @@ and no redirect is followed. A refused push is an AccessError that says which lo
 from typing import Final
 from urllib.parse import urlsplit
 
-import requests
-
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.image.build import Blob, Image
 from rukpak_py.sources.image.client import Advice, RegistryClient
@@ -28,44 +26,32 @@ _ADVICE: Final = Advice(
 def push_image(image: Image, reference: ImageReference, *, plain_http: bool = False) -> None:
     connections = Connections(None)
     try:
-        _Push(reference, connections, plain_http=plain_http).push(image)
-    except RukPakError as error:
-        raise type(error)(f"{reference} cannot be pushed: {error}") from error
-    finally:
-        connections.close()
-
-
-class _Push:
-    def __init__(self, reference: ImageReference, connections: Connections, *, plain_http: bool) -> None:
-        self._tag = reference.tag
-        self._client = RegistryClient(
+        client = RegistryClient(
             reference,
             credentials=credentials_for(reference),
             connections=connections,
             advice=_ADVICE,
             plain_http=plain_http,
         )
-
-    def push(self, image: Image) -> None:
-        self._client.demand_login()  # before anything is sent
+        client.demand_login()  # before anything is sent
         for blob in dict.fromkeys((*image.layers, image.config)):
-            self._upload(blob)
-        answer = self._ask("PUT", self._client.url(f"manifests/{self._tag}"), image.manifest)
+            _upload(blob, client)
+        answer = client.put_manifest(reference.tag, image.manifest.data, image.manifest.media_type)
         digest = answer.headers.get("Docker-Content-Digest", image.digest)
         if digest != image.digest:
             raise ContentError(f"the registry stored {digest} instead of {image.digest}")
+    except RukPakError as error:
+        raise type(error)(f"{reference} cannot be pushed: {error}") from error
+    finally:
+        connections.close()
 
-    def _upload(self, blob: Blob) -> None:
-        started = self._ask("POST", self._client.url("blobs/uploads/"))
-        if not (location := started.headers.get("Location")):
-            raise UnavailableError("the registry does not say where blobs go")
-        target = joined_url(started.url, location, what="where the registry sends blobs to")
-        joint = "&" if urlsplit(target).query else "?"
-        self._ask("PUT", f"{target}{joint}digest={blob.digest}", Blob(media_type=_STREAM, data=blob.data))
 
-    def _ask(self, method: str, url: str, blob: Blob | None = None) -> requests.Response:
-        if urlsplit(url).scheme != self._client.prefix:
-            raise UnavailableError(f"the registry sends uploads from {self._client.prefix} to {urlsplit(url).scheme}")
-        headers = {"Content-Type": blob.media_type} if blob else {"Content-Length": "0"}
-        answer = self._client.do_request(url, method, data=blob.data if blob else b"", headers=headers)
-        return self._client.checked(answer)
+def _upload(blob: Blob, client: RegistryClient) -> None:
+    started = client.start_upload()
+    if not (location := started.headers.get("Location")):
+        raise UnavailableError("the registry does not say where blobs go")
+    target = joined_url(started.url, location, what="where the registry sends blobs to")
+    if (scheme := urlsplit(target).scheme) != client.scheme:
+        raise UnavailableError(f"the registry sends uploads from {client.scheme} to {scheme}")
+    joint = "&" if urlsplit(target).query else "?"
+    client.send("PUT", f"{target}{joint}digest={blob.digest}", blob.data, {"Content-Type": _STREAM})

@@ -5,8 +5,10 @@ without. Tokens are held as long as their service says, by realm, service and sc
 """
 
 import base64
+import json
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http import HTTPStatus
 from time import monotonic
@@ -14,11 +16,14 @@ from typing import Final
 from urllib.parse import urlencode
 
 import msgspec
+import requests
+from urllib3.exceptions import HTTPError
 
 from rukpak_py.core.errors import AccessError, UnavailableError
+from rukpak_py.core.text import excerpt
 from rukpak_py.sources.image.challenges import parse_challenges
 from rukpak_py.sources.image.credentials import RegistryCredentials
-from rukpak_py.sources.image.transport import Session, host_of, read_body, retry_after
+from rukpak_py.sources.image.transport import LONGEST_SAID, Session, TooLargeError, host_of, read_answer, retry_after
 from rukpak_py.sources.image.unpack_methods import NotForOperatorError
 from rukpak_py.sources.urls import read_url
 
@@ -30,6 +35,10 @@ _SHORTEST_LIFE: Final = 60.0  # of tokens whose service does not say; what the s
 _MARGIN: Final = 5.0  # a token is asked for again before it ends
 _CLIENT: Final = "rukpak"
 _REFUSED: Final = frozenset({400, 401, 403, 404})
+_UNREADABLE: Final = (
+    *(ValueError, KeyError, TypeError, AttributeError, RecursionError),
+    *(UnavailableError, requests.exceptions.RequestException, HTTPError, OSError),
+)
 
 
 class _Token(msgspec.Struct):
@@ -66,10 +75,25 @@ class RegistryLogin:
         self._credentials = credentials
         self._plain_http = plain_http
         self._refused = refused
-        self.asked = ""  # the URL of the token service that was asked last
+        self.asked = ""  # the URL of the token service, while it is asked
         self._is_basic = False
         self._challenge: _Challenge | None = None
         self._held: dict[_Challenge, _Held] = {}
+
+    def authenticate_request(
+        self,
+        original: requests.Response,
+        headers: dict[str, str],
+        refresh: bool = False,  # noqa: FBT001, FBT002
+    ) -> tuple[dict[str, str], bool]:
+        """Log in as the refusal asks for, or raise it: the method that `oras` calls of its login."""
+        if original.status_code == HTTPStatus.UNAUTHORIZED and not refresh:
+            # To its end, so that the connection is used again; a page that is too long has nothing to say.
+            with suppress(TooLargeError):
+                read_answer(original)
+            if self.accept(original.headers.get("WWW-Authenticate", "")):
+                return {**headers, **self.header()}, True
+        raise self._refused(self.said(original))
 
     def header(self) -> dict[str, str]:
         """The header for the next request to the registry."""
@@ -109,15 +133,22 @@ class RegistryLogin:
         was_basic, self._is_basic = self._is_basic, True
         return not was_basic
 
-    def scrubbed(self, text: str) -> str:
-        """A text of a server, without the credentials that it was given."""
+    def said(self, answer: requests.Response) -> str:
+        """The registry's own words, as far as it has some, without the credentials that it was given."""
+        try:
+            read_answer(answer)
+            errors = json.loads(answer.content)["errors"]
+            text = "; ".join(str(error.get("message") or error.get("code")) for error in errors)
+        except _UNREADABLE:
+            text = ""
+        text = text or answer.reason or "no reason"
         secrets = [held.token for held in self._held.values()]
         if self._credentials is not None:
             secrets += [self._credentials.password, self._credentials.identity_token, *self._basic().values()]
         for secret in secrets:
             if secret := secret.removeprefix("Basic "):
                 text = text.replace(secret, "***")
-        return text
+        return excerpt(text, LONGEST_SAID)
 
     def _basic(self) -> dict[str, str]:
         if self._credentials is None or not self._credentials.password:
@@ -138,9 +169,9 @@ class RegistryLogin:
             secret = {"grant_type": "refresh_token", "refresh_token": self._credentials.identity_token}
             headers["Content-Type"] = "application/x-www-form-urlencoded"
             body = urlencode({**given, **secret, "client_id": _CLIENT})
-            answer = self._session.send_once("POST", challenge.realm, data=body, headers=headers)
+            answer = self._session.request("POST", challenge.realm, data=body, headers=headers)
         else:
-            answer = self._session.send_once("GET", challenge.realm, params=given, headers=headers | self._basic())
+            answer = self._session.request("GET", challenge.realm, params=given, headers=headers | self._basic())
         if answer.status_code != 200:
             answer.close()
             if answer.status_code in _REFUSED:
@@ -149,14 +180,14 @@ class RegistryLogin:
             raise kind(
                 f"its token service {host} answers with {answer.status_code}", retry_after=retry_after(answer.headers)
             )
-        return self._decoded(read_body(answer))
-
-    def _decoded(self, body: bytes | None) -> _Held:
         try:
-            given = msgspec.json.decode(body or b"", type=_Token)
-        except (msgspec.DecodeError, UnicodeDecodeError) as error:
+            read_answer(answer)
+            given_token = msgspec.json.decode(answer.content, type=_Token)
+        except (TooLargeError, msgspec.DecodeError, UnicodeDecodeError) as error:
             raise self._refused(NO_TOKEN) from error
-        token = given.token or given.access_token
+        token = given_token.token or given_token.access_token
         if not _TOKEN.fullmatch(token):
             raise self._refused(NO_TOKEN)
-        return _Held(token=token, until=monotonic() + max((given.expires_in or _SHORTEST_LIFE) - _MARGIN, _MARGIN))
+        self.asked = ""
+        life = max((given_token.expires_in or _SHORTEST_LIFE) - _MARGIN, _MARGIN)
+        return _Held(token=token, until=monotonic() + life)

@@ -48,6 +48,7 @@ CONNECT_SECONDS: Final = 10
 LONGEST_ANSWER: Final = 64 * KIB  # registries say little; tokens are some kilobytes
 LONGEST_WAIT: Final = 10.0  # that a server may ask for before it is asked again
 LONGEST_URL: Final = 8 * KIB
+LONGEST_SAID: Final = 500  # characters of a server's own words
 _LONGEST_HOST: Final = 255
 _LONGEST_RETRY_AFTER: Final = 64
 _CHUNK: Final = 64 * KIB
@@ -270,6 +271,7 @@ class Session(requests.Session):
         self.connections = connections
         connections.add(self)
         self.trust_env = False
+        self.headers["Accept-Encoding"] = "identity"  # what is compressed on the way would not have the digest
         self.adapters.clear()
         for scheme in ("http://", "https://") if plain_http else ("https://",):
             self.mount(scheme, _Adapter(connections, tls))
@@ -277,7 +279,7 @@ class Session(requests.Session):
     def get_redirect_target(self, resp: Any) -> None:
         """Return None: else the library reads the whole body of a redirect, and its Location, to follow it later."""
 
-    def send_once(self, method: str, url: str, **given: Any) -> requests.Response:
+    def request(self, method: str, url: str, **given: Any) -> requests.Response:  # type: ignore[override]
         """The answer, its body unread."""
         parts = urlsplit(url)
         if len(url) > LONGEST_URL or len(parts.hostname or "") > _LONGEST_HOST:
@@ -293,15 +295,8 @@ class Session(requests.Session):
             if proxy := proxy_for(parts.scheme, parts.hostname, port):
                 self.connections.check_proxied(url)
                 proxies = {parts.scheme: proxy}
-        return self.request(
-            method,
-            url,
-            stream=True,
-            allow_redirects=False,
-            proxies=proxies,
-            timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
-            **given,
-        )
+        ours = {"stream": True, "allow_redirects": False, "proxies": proxies}
+        return super().request(method, url, **{**given, **ours, "timeout": (CONNECT_SECONDS, SILENCE_SECONDS)})
 
 
 def redirect_target(answer: requests.Response) -> str:
@@ -326,14 +321,19 @@ def chunks_of(answer: requests.Response) -> Iterator[bytes]:
         yield chunk
 
 
-def read_body(answer: requests.Response, longest: int = LONGEST_ANSWER) -> bytes | None:
-    """Read the body; None when it is longer."""
+class TooLargeError(UnavailableError):
+    """The answer is larger than answers of its kind are."""
+
+
+def read_answer(answer: requests.Response) -> None:
+    """Read the body to where the library keeps it."""
+    if answer._content is not False:  # noqa: SLF001 - the library has no other word for it
+        return
     body = bytearray()
-    try:
+    with answer:
         for chunk in chunks_of(answer):
             body += chunk
-            if len(body) > longest:
-                return None
-    finally:
-        answer.close()
-    return bytes(body)
+            if len(body) > LONGEST_ANSWER:
+                answer._content = b""  # noqa: SLF001 - see above
+                raise TooLargeError(f"its answer is larger than {readable_size(LONGEST_ANSWER)}")
+    answer._content = bytes(body)  # noqa: SLF001 - see above

@@ -65,7 +65,7 @@ def test_the_body_of_a_redirect_is_not_read(server: Server) -> None:
     """A pull does not need it, and no limit bounds it."""
     server.answer = lambda _: Answer(307, {"Location": "/moved"}, bytes(1 << 20))
     connections = Connections(LOOPBACK)
-    answer = Session(connections, client_context(), plain_http=True).send_once("GET", f"http://{server.address}/v2/")
+    answer = Session(connections, client_context(), plain_http=True).request("GET", f"http://{server.address}/v2/")
     assert (answer.is_redirect, answer.raw.tell()) == (True, 0)
     connections.abort()
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
-from rukpak_py.sources.image import client, transport
+from rukpak_py.sources.image import transport
 from rukpak_py.sources.image.build import image_of
 from rukpak_py.sources.image.push import push_image
 from rukpak_py.sources.image.reference import parse_reference
@@ -225,7 +225,7 @@ def test_a_token_that_is_none_is_a_refusal(server: Server, configuration: Path, 
 
 
 def test_endless_answers_are_cut(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(client, "LONGEST_ANSWER", 1_000)
+    monkeypatch.setattr(transport, "LONGEST_ANSWER", 1_000)
     long = Answer(202, {"Location": UPLOADS}, b"x" * 1_001)
     text = refused(server, lambda asked: long if asked.method == "POST" else None, UnavailableError)
     assert text.endswith("its answer is larger than 1000 bytes")
