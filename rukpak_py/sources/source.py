@@ -1,9 +1,9 @@
-"""The protocol of a source: it fetches the content that one member of `spec.source` names, within all limits."""
+"""A source: it fetches the content that one member of `spec.source` names, within all limits."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum, auto
-from typing import Protocol
 
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
@@ -82,15 +82,15 @@ class Waiting:
     direct: DirectFailure | None = None
 
 
-class Fetcher(Protocol):
-    """A fetcher of the content of one type of source."""
+class Fetcher(ABC):
+    """A fetcher of the content of one type of source. The answers here are those of a type that needs no other."""
 
     def lane(self, source: Source) -> str:
         """The lane in which fetches wait for each other: the host that they ask, or all of this type."""
         return source.type
 
+    @abstractmethod
     async def fetch(self, request: FetchRequest) -> Fetched | Waiting: ...
 
-    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:  # noqa: ARG002 - the default
-        """The content is stored: remove what was made in the cluster to fetch it. Most types make nothing."""
-        return
+    async def clean_up(self, bundle: str, uid: str, source: Source) -> None:  # noqa: B027 - most types make nothing
+        """The content is stored: remove what was made in the cluster to fetch it."""

@@ -20,6 +20,7 @@ from rukpak_py.api.bundle import BundleSpec
 
 GIT = {"repository": "https://example.com/a", "ref": {"tag": "v1"}}
 OUTSIDE = 'bundle.spec.source.git.directory begins with "../": directory must define path within the repository'
+HTTP = {"url": "https://example.com"}
 NO_CONFIG_MAPS = 'bundle.spec.source.configmaps must be set for source type "configmaps"'
 
 
@@ -46,7 +47,11 @@ def config_maps(*items: tuple[str, str]) -> BundleSpec:
         ({"type": "configMaps"}, (NO_CONFIG_MAPS,)),
         ({"type": "configMaps", "configMaps": []}, (NO_CONFIG_MAPS,)),
         ({"type": "upload", "upload": {}}, ()),
-        ({"type": "http", "http": {"url": "https://example.com"}}, ()),
+        ({"type": "upload"}, ('bundle.spec.source.upload must be set for source type "upload"',)),
+        ({"type": "upload", "http": HTTP}, ('bundle.spec.source.upload must be set for source type "upload"',)),
+        ({"type": "http", "http": HTTP}, ()),
+        ({"type": "http"}, ('bundle.spec.source.http must be set for source type "http"',)),
+        ({"type": "http", "upload": {}}, ('bundle.spec.source.http must be set for source type "http"',)),
         ({"type": "else", "image": {"ref": "a"}}, ()),
     ],
 )
