@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from rukpak_py.core.findings import Profile
 from rukpak_py.formats import validation
-from rukpak_py.formats.registry_v1.defects import DEFECT_KINDS
+from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS
 from rukpak_py.formats.registry_v1.rules import rule_sets
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ def page() -> str:
         profile = asked_for.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
-    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, *validation.FILE_FAMILIES):
+    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY):
         sections += _table(family.title, _rows(family))
     return "\n".join(sections).rstrip() + "\n"
 

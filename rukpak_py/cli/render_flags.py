@@ -10,10 +10,9 @@ from click.core import ParameterSource
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.class_advice import manifests_at_root
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.manifests import MANIFESTS, manifests_at_root
 from rukpak_py.library import ChartOptions, ChartValues, OpenedBundle, Rendering, open_bundle
 
 F = TypeVar("F", bound=Callable[..., Any])

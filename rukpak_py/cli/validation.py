@@ -78,7 +78,7 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[C
 def described_rules() -> dict[str, Described]:
     """All rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
-    from rukpak_py.formats.registry_v1 import defects  # noqa: PLC0415 - see above
+    from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS  # noqa: PLC0415 - see above
     from rukpak_py.formats.rules import Rule, RuleOfReading, severity_in  # noqa: PLC0415 - see above
 
     def described(rule: Rule[Any] | RuleOfReading) -> Described:
@@ -86,5 +86,5 @@ def described_rules() -> dict[str, Described]:
         severity = severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in)
         return Described(title=rule.title, hint=rule.hint, severity=severity, former_ids=former)
 
-    found = {kind.id: described(kind) for kind in defects.DEFECT_KINDS}
+    found = {kind.id: described(kind) for kind in DEFECT_KINDS}
     return found | {rule.id: described(rule) for family in validation.ALL_FAMILIES for rule in family.rules}

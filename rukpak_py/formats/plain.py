@@ -15,10 +15,8 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
-from rukpak_py.formats.documents import Document, two_places
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
-from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.plain_reading import Flaw, read
+from rukpak_py.formats.manifests import MANIFESTS, Document, two_places
 from rukpak_py.formats.plain_rules import (
     DIFFERENT,
     EMPTY,
@@ -29,8 +27,10 @@ from rukpak_py.formats.plain_rules import (
     NOT_JSON,
     OVERFLOW,
     TOO_LARGE,
+    Flaw,
     no_name,
     no_version,
+    read,
 )
 from rukpak_py.formats.rendered_size import RenderedSize
 from rukpak_py.formats.rules import Place, Problem

@@ -1,11 +1,17 @@
-"""Syntax errors of a file, with place and advice."""
+"""Syntax errors of a file, with place and advice, from the text around the place where the parser gave up.
+
+That place is often not where the mistake is: a quote that was never closed is noticed at the next one, or at the end
+of the file. A guess is made only where the text leaves little doubt; else there is none.
+"""
 
 import re
+from typing import Final
+
+from yaml.error import MarkedYAMLError
 
 from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.rules import Place, Problem
-from rukpak_py.formats.syntax_advice import SurroundingLines
 
 _UNCLOSED = "unexpected end of stream"  # reported at the end of the file, which helps no reader
 _SEPARATOR = "invalid document separator"
@@ -30,6 +36,11 @@ _LIMIT_HINT = "Make the file smaller, or raise the limit."
 _ENCODING_HINT = "Save the file as UTF-8 without control characters."
 _ENCODING = re.compile(r"UTF-|[Uu]nicode|control characters|special characters|byte|codec")
 _GENERAL_HINT = "Correct the syntax at this place."
+_UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
+_OPENED: Final = re.compile(r"""^\s*+(?:- ++)*+(?:[^\s'"#][^'"#]*: ++)?(?P<quote>['"])(?P<text>.*)$""")
+_CLOSED: Final = {"'": re.compile(r"(?:[^']|'')*+'"), '"': re.compile(r'(?:[^"\\]|\\.)*+"')}
+_FIRST_COLON: Final = re.compile(r"\s*+(?:- ++)*+[^\s:]++:")
+_MOST_LINES: Final = 200  # above the place, of a text in quotes
 
 
 def syntax_problem(error: ContentError, data: bytes, place: Place) -> Problem:
@@ -50,3 +61,66 @@ def _hint(problem: str) -> str:
         if words in problem:
             return hint
     return _ENCODING_HINT if _ENCODING.search(problem) else _GENERAL_HINT
+
+
+class SurroundingLines:
+    """The lines of a file around a defect; the empty ones of a file in which lines cannot be told."""
+
+    def __init__(self, error: YamlError, data: bytes) -> None:
+        self.line, self.column = error.line, error.column
+        text = "" if data.startswith(_UTF16_MARKS) else data.decode("utf-8-sig", "replace")
+        self.lines = text.split("\n") if error.line else []
+        self.problem = _cause(error)
+
+    def opening(self) -> tuple[int, int] | None:
+        """Where what was never closed begins, as far as the parser knows."""
+        cause = self.problem
+        if cause is None or cause.context_mark is None or cause.problem_mark is None:
+            return None
+        above = cause.problem_mark.line - cause.context_mark.line
+        return (self.line - above, cause.context_mark.column + 1) if above < self.line else None
+
+    def hint(self) -> str | None:
+        here = self._at(self.line)
+        context = self.problem.context if self.problem is not None else None
+        problem = self.problem.problem if self.problem is not None else ""
+        opening = self.opening()
+        if "{{" in here:
+            return "Write the value itself: templates are not rendered in a bundle."
+        if opening and context == "while scanning a quoted scalar":
+            return f"Close the quote that opens at line {opening[0]}."
+        if opening and context in ("while parsing a flow sequence", "while parsing a flow mapping"):
+            return f"Close the bracket or brace that opens at line {opening[0]}, or put the value in quotes."
+        if problem == "did not find expected key":
+            return self._behind_a_quote(here)
+        if problem == "mapping values are not allowed in this context":
+            first = _FIRST_COLON.match(here)
+            is_key = first is not None and first.end() == self.column
+            return "Align this line with the fields around it." if is_key else None
+        return None
+
+    def _behind_a_quote(self, here: str) -> str | None:
+        quote = here[: self.column - 1].rstrip()[-1:]
+        if quote not in _CLOSED:
+            return None
+        for line in range(self.line, max(0, self.line - _MOST_LINES), -1):
+            opened = _OPENED.match(self._at(line))
+            if opened is None or opened["quote"] != quote:
+                continue
+            if _CLOSED[quote].match(opened["text"]) is None:
+                return f"Close the quote that opens at line {line}."
+        inner = "twice" if quote == "'" else "with a backslash in front"
+        return (
+            f"Nothing may follow a closing quote: put the whole value in quotes, and write those inside of it {inner}."
+        )
+
+    def _at(self, line: int) -> str:
+        return self.lines[line - 1] if 0 < line <= len(self.lines) else ""
+
+
+def _cause(error: BaseException) -> MarkedYAMLError | None:
+    """The parser's own error, below the errors that wrap it."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, MarkedYAMLError):
+        found = found.__cause__
+    return found

@@ -5,30 +5,31 @@ follows from that is not reported. A profile adds rules or changes severities, n
 profile refuses; with OPM, what `opm` does; with both, what either does.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import replace
-from itertools import chain
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import chain, islice
 from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Finding, Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats import file_rules, plain_rules
+from rukpak_py.formats import plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
-from rukpak_py.formats.file_rules import Files
 from rukpak_py.formats.helm import rules as helm_rules
 from rukpak_py.formats.helm.rules import ChartReading
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.plain_reading import PlainReading
-from rukpak_py.formats.registry_v1 import defects
+from rukpak_py.formats.plain_rules import PlainReading
 from rukpak_py.formats.registry_v1.read import read
-from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules import rule_sets
+from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, WRONG_TYPE, Reading
+from rukpak_py.formats.registry_v1.rules import accounts, additional, collisions, fields, rule_sets, shipped
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
-from rukpak_py.formats.rules import Family, Locator, judge, severity_in
+from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge, severity_in
 
-__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]
+__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "render_warnings", "validate"]
 
+_MOST_OF_A_FILE: Final = 20
+_METADATA_SUFFIXES: Final = (".yaml", ".yml", ".json")
 # Former rules -> those that tell the same now. An id never gets another meaning.
 FORMER_IDS: Final[Mapping[str, str]] = {
     "RV1-101": "RV1-904",
@@ -40,18 +41,43 @@ FORMER_IDS: Final[Mapping[str, str]] = {
     "RV1-401": "RV1-004",
     "RV1-709": "RV1-003",
 }
-LAYOUT: Final = defects.LAYOUT.id
 # Whatever other rules say at their place, or inside it, follows from them.
-_UNREAD: Final = (defects.WRONG_TYPE.id, LAYOUT, defects.METADATA.id)
+_UNREAD: Final = (WRONG_TYPE.id, LAYOUT.id, METADATA.id)
 # The missing object may well be in a sub-directory of manifests/, which is not read.
 _MAY_LIE_DEEPER: Final = "RV1-004"
-
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
-
-FILE_FAMILIES: Final = (file_rules.FAMILY,)
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY, plain_rules.FIELDS)
 HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*rule_sets.ALL, *FILE_FAMILIES, *PLAIN_FAMILIES, *HELM_FAMILIES)
+_FIELDS_OF_ROLES = "RV1-945"  # the only one of its family that tells of a rendering, not of a cluster
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Files:
+    tree: Tree
+    limits: Limits
+
+
+FILE_FAMILY: Family[Files] = Family(title="Files", origin="rukpak-py")
+
+
+@FILE_FAMILY.rule(
+    "FILE-001",
+    title="A mapping gives each key once",
+    hint="Keep one of them: the last one counts, the earlier ones are lost without a word.",
+    severity=Severity.WARNING,
+)
+def keys_are_given_once(files: Files) -> Iterator[Problem]:
+    for file in files.tree:
+        folder, _, name = file.rpartition("/")
+        if folder != "manifests" and not (folder == "metadata" and name.endswith(_METADATA_SUFFIXES)):
+            continue
+        # Not the locator's, which are kept: those of all files at once would be most of a validation's memory.
+        positions = Positions(files.tree[file], limits=files.limits)
+        for key, (line, column) in islice(positions.repeated_keys(), _MOST_OF_A_FILE):
+            yield Problem(message=f"key {key[:100]!r} is given again", place=Place(file=file), at=(line, column))
+
+
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*rule_sets.ALL, FILE_FAMILY, *PLAIN_FAMILIES, *HELM_FAMILIES)
 
 
 def validate(
@@ -73,7 +99,7 @@ def validate(
             found = judge(HELM_FAMILIES, ChartReading.of(tree, limits, is_directory=is_directory), locator)
         case FormatName.PLAIN:
             found = chain(
-                judge(FILE_FAMILIES, Files(tree=tree, limits=limits), locator),
+                judge((FILE_FAMILY,), Files(tree=tree, limits=limits), locator),
                 judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator),
             )
         case FormatName.REGISTRY:
@@ -97,7 +123,7 @@ def _of_registry(
     reading = read(tree, parity=False, limits=limits)
     told = [defect.finding for defect in reading.defects]
     yield from told
-    has_directories = any(finding.rule == LAYOUT and finding.file.startswith(f"{MANIFESTS}/") for finding in told)
+    has_directories = any(finding.rule == LAYOUT.id and finding.file.startswith(f"{MANIFESTS}/") for finding in told)
     for finding in _by_rules(reading, profiles, locator, makes_certificates=makes_certificates):
         if not (has_directories and finding.rule == _MAY_LIE_DEEPER):
             yield finding
@@ -106,7 +132,7 @@ def _of_registry(
 def _by_rules(
     reading: Reading, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool
 ) -> Iterator[Finding]:
-    yield from judge(FILE_FAMILIES, Files(tree=reading.tree, limits=reading.limits), locator)
+    yield from judge((FILE_FAMILY,), Files(tree=reading.tree, limits=reading.limits), locator)
     asked = [family for profile, family in rule_sets.READING_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*rule_sets.READING_FAMILIES, *asked), reading, locator)
     if reading.bundle is None:
@@ -154,3 +180,28 @@ class _Told:
 
 def _order(finding: Finding) -> tuple[str, int, int, bool, str, str]:
     return finding.file, finding.line, finding.column, not finding.is_error, finding.rule, finding.message
+
+
+def render_warnings(
+    format_name: FormatName, tree: Tree, read: Callable[[], Reading], limits: Limits, *, is_directory: bool
+) -> list[Finding]:
+    """Findings about what a rendering leaves out, adds or merges without refusing it; `render` prints them beside it.
+
+    `read` gives the reading of a registry+v1 bundle. `is_directory`: the tree does not come from an archive.
+    """
+    locator = Locator(tree, limits)
+    match format_name:
+        case FormatName.HELM:
+            chart = ChartReading.of(tree, limits, is_directory=is_directory)
+            return list(judge((helm_rules.RENDERING,), chart, locator))
+        case FormatName.PLAIN:
+            return list(judge((plain_rules.FIELDS,), PlainReading.of(tree, limits), locator))
+        case FormatName.REGISTRY:
+            reading = read()
+            found = [defect.finding for defect in reading.defects]
+            found += judge((additional.READING_FAMILY,), reading, locator)
+            families = (additional.FAMILY, accounts.FAMILY, collisions.FAMILY, fields.FAMILY)
+            found += judge(families, reading.complete(), locator)
+            of_shipped = judge((shipped.FAMILY,), reading.complete(), locator)
+            found += (finding for finding in of_shipped if finding.rule == _FIELDS_OF_ROLES)
+            return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column, finding.rule))

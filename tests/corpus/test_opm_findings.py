@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.findings import Finding, Severity
-from rukpak_py.formats.registry_v1 import defects
+from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS
 from rukpak_py.formats.validation import Profile, validate
 from rukpak_py.sources.local import open_tree
 from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
@@ -21,7 +21,7 @@ from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 pytestmark = needs_corpus
 
 Table = Sequence[tuple[str, set[str]]]
-UNREADABLE = {kind.id for kind in defects.DEFECT_KINDS}
+UNREADABLE = {kind.id for kind in DEFECT_KINDS}
 
 DECODING = (
     r"error getting (bundle|CSV)|error converting YAML to JSON|unmarshal|^yaml: |^cannot (convert|restore)"

@@ -15,7 +15,7 @@ from rukpak_py.cli.reports.text import lines_of_findings
 from rukpak_py.cli.terminal import Style, clean
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import detect_format
-from rukpak_py.formats.registry_v1.packaging.media_type import HELM
+from rukpak_py.formats.registry_v1.packaging import HELM
 from rukpak_py.library import OpenedBundle
 
 

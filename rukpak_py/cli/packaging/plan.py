@@ -23,9 +23,18 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
-from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
-from rukpak_py.formats.registry_v1.packaging.media_type import CHART, first_document, media_type
-from rukpak_py.formats.registry_v1.packaging.package_directory import Inferred, infer, no_bundle_directory
+from rukpak_py.formats.registry_v1.packaging import (
+    CHART,
+    Inferred,
+    Labels,
+    annotations_file,
+    differences,
+    dockerfile,
+    first_document,
+    infer,
+    media_type,
+    no_bundle_directory,
+)
 from rukpak_py.sources.image.layers import WHITEOUT
 from rukpak_py.sources.local_directory import read_directory
 

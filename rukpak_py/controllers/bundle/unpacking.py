@@ -30,8 +30,7 @@ from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import InvalidBundleError, advised
 from rukpak_py.core.metrics import FETCH_SECONDS
 from rukpak_py.formats.by_class import Classes
-from rukpak_py.formats.class_advice import manifests_at_root
-from rukpak_py.formats.manifests import MANIFESTS, advice_on_lone_manifest
+from rukpak_py.formats.manifests import MANIFESTS, advice_on_lone_manifest, manifests_at_root
 from rukpak_py.sources.source import ContentPendingError, DirectAnswer, Fetched, FetchRequest, Waiting
 
 UNPACK_SECONDS = 900.0

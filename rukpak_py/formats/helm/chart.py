@@ -16,10 +16,10 @@ from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
-from rukpak_py.formats.class_advice import advice_on_olm, advice_on_plain
 from rukpak_py.formats.helm.ignored import FILE, IgnoreRuleError, loaded_files
 from rukpak_py.formats.helm.layout import CHART, chart_root
 from rukpak_py.formats.helm.metadata import LIBRARY, ChartMetadata, dependencies_of, metadata_of, validate
+from rukpak_py.formats.manifests import advice_on_olm, advice_on_plain
 from rukpak_py.formats.type_defects import Wanted, must_be
 
 VALUES: Final = "values.yaml"

@@ -14,17 +14,16 @@ from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.documents import Document
 from rukpak_py.formats.manifests import (
     MANIFESTS,
+    Document,
     advice_on_foreign,
     has_kind,
     items_of,
     subdirectory,
     where_manifests_are,
 )
-from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_OBJECT, UNPARSABLE, Defects
-from rukpak_py.formats.registry_v1.reading import ManifestFile
+from rukpak_py.formats.registry_v1.reading import LAYOUT, NO_OBJECT, UNPARSABLE, Defects, ManifestFile
 from rukpak_py.formats.registry_v1.typed.codecs import codec
 from rukpak_py.formats.registry_v1.typed.shapes import shape
 from rukpak_py.formats.registry_v1.typed.traces import Trace

@@ -13,16 +13,22 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats.documents import Document
-from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.manifests import MANIFESTS, Document
 from rukpak_py.formats.registry_v1 import kinds
-from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Definition, Json, RegistryBundle
-from rukpak_py.formats.registry_v1.csv_values import csv_of
-from rukpak_py.formats.registry_v1.defects import LAYOUT, NO_CSV, NO_OBJECT, SEVERAL_CSVS, UNPARSABLE, Defects
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Definition, Json, RegistryBundle, csv_of
 from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
 from rukpak_py.formats.registry_v1.manifest_files import FileReader, manifest_paths
 from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_properties
-from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
+from rukpak_py.formats.registry_v1.reading import (
+    LAYOUT,
+    NO_CSV,
+    NO_OBJECT,
+    SEVERAL_CSVS,
+    UNPARSABLE,
+    Defects,
+    ManifestFile,
+    Reading,
+)
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place, Problem

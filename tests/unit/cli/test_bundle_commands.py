@@ -11,7 +11,7 @@ import pytest
 
 from rukpak_py.cli import validation
 from rukpak_py.content import yaml
-from rukpak_py.formats.registry_v1.defects import WRONG_TYPE
+from rukpak_py.formats.registry_v1.reading import WRONG_TYPE
 from rukpak_py.formats.validation import Profile
 from tests.unit.cli.running import ROOT, SAMPLES, CommandLine
 

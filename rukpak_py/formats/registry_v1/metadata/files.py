@@ -11,9 +11,8 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.class_advice import advice_on_chart, advice_on_plain
+from rukpak_py.formats.manifests import advice_on_chart, advice_on_plain
 from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Dependency
-from rukpak_py.formats.registry_v1.defects import LAYOUT, METADATA, Defects
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
@@ -22,6 +21,7 @@ from rukpak_py.formats.registry_v1.metadata.annotations import (
 )
 from rukpak_py.formats.registry_v1.metadata.dependencies import read_dependencies
 from rukpak_py.formats.registry_v1.metadata.properties import ANNOTATION, PROPERTIES_FILE
+from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, Defects
 from rukpak_py.formats.registry_v1.wrong_types import wrong_type
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax import syntax_problem

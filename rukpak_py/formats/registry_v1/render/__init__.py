@@ -15,13 +15,16 @@ from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
 from rukpak_py.formats.registry_v1.render.config_values import typed_config
 from rukpak_py.formats.registry_v1.render.deployments import deployments
-from rukpak_py.formats.registry_v1.render.installation import RenderTarget
+from rukpak_py.formats.registry_v1.render.installation import RenderTarget, install_namespace, target_namespaces
 from rukpak_py.formats.registry_v1.render.merge import MergedObject, merged
 from rukpak_py.formats.registry_v1.render.rbac import aggregated_roles, cluster_roles, roles, service_accounts
-from rukpak_py.formats.registry_v1.render.services import certificates, webhook_services
 from rukpak_py.formats.registry_v1.render.shipped import definitions, other_objects
-from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces
-from rukpak_py.formats.registry_v1.render.webhooks import mutating_configurations, validating_configurations
+from rukpak_py.formats.registry_v1.render.webhooks import (
+    certificates,
+    mutating_configurations,
+    validating_configurations,
+    webhook_services,
+)
 from rukpak_py.formats.registry_v1.rules import demand_renderable
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rendered_size import RenderedSize

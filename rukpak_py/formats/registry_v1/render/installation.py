@@ -1,12 +1,24 @@
-"""Where and how a bundle is installed: everything that decides its objects besides the bundle itself."""
+"""Where and how a bundle is installed: everything that decides its objects besides the bundle itself.
 
-from collections.abc import Collection, Mapping
+Which namespaces the operator watches must fit its install modes. One namespace that is not the operator's own needs
+SingleNamespace, and SingleNamespace alone does not allow the operator's own.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
-from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
+from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, InstallMode, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import Provider
 
 ALL_NAMESPACES = ("",)
+_MEANING = {
+    InstallMode.ALL: "all namespaces ('')",
+    InstallMode.OWN: "its own ({namespace})",
+    InstallMode.SINGLE: "one other namespace",
+    InstallMode.MULTI: "several namespaces",
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -35,3 +47,62 @@ def annotated(manifest: Json, annotations: Mapping[str, str], *, instead_of: Col
     former = {key: value for key, value in (metadata.get("annotations") or {}).items() if key not in instead_of}
     merged = {**former, **annotations}
     return {**manifest, "metadata": {**metadata, "annotations": merged}}
+
+
+def install_namespace(bundle: RegistryBundle, given: str | None = None) -> str:
+    """As given, else as the CSV suggests, else named after the package; rule RV1-919 tells of names that cannot be."""
+    return given or bundle.csv.annotations.get(SUGGESTED_NAMESPACE) or f"{bundle.metadata.package}-system"
+
+
+def target_namespaces(bundle: RegistryBundle, namespace: str, given: Sequence[str] | None = None) -> tuple[str, ...]:
+    modes = bundle.csv.supported_modes
+    targets = _default(bundle, namespace) if not given else tuple(given)
+    if not bundle.parity:
+        targets = tuple(dict.fromkeys(targets))
+        _demand_names([target for target in given or () if target != namespace])
+    problem = _problem(targets, namespace, modes)
+    if problem:
+        hint = "" if bundle.parity else f"; {_advice(modes, namespace)}: see {bundle.csv.document.file}"
+        shown = " ".join(targets)
+        raise ContentError(f"invalid option(s): invalid target namespaces [{shown}]: {problem}{hint}")
+    return targets
+
+
+def _default(bundle: RegistryBundle, namespace: str) -> tuple[str, ...]:
+    modes = bundle.csv.supported_modes
+    if InstallMode.ALL in modes:
+        return ("",)
+    if InstallMode.OWN in modes and not bundle.parity:
+        return (namespace,)
+    return ()
+
+
+def _demand_names(targets: Sequence[str]) -> None:
+    for target in targets:
+        if target and dns.label(target):
+            raise ContentError(
+                f"the watch namespace {target!r} is not a valid namespace name: {', '.join(dns.label(target))}"
+            )
+
+
+def _problem(targets: Sequence[str], namespace: str, modes: Sequence[str]) -> str:
+    distinct = set(targets)
+    supported = f"supported install modes [{' '.join(modes)}] do not support"
+    own, elsewhere = "targeting own namespace", f"target namespaces [{' '.join(targets)}]"
+    if not distinct:
+        number = "at least one" if InstallMode.MULTI in modes else "exactly one"
+        return f"{number} target namespace must be specified"
+    if distinct == {""}:
+        return "" if InstallMode.ALL in modes else f"{supported} targeting all namespaces"
+    if distinct == {namespace}:
+        return "" if InstallMode.OWN in modes else f"{supported} {own}"
+    if len(distinct) == 1:
+        return "" if InstallMode.SINGLE in modes else f"{supported} {elsewhere}"
+    if namespace in distinct and InstallMode.OWN not in modes:
+        return f"{supported} {own}"
+    return "" if InstallMode.MULTI in modes and "" not in distinct else f"{supported} {elsewhere}"
+
+
+def _advice(modes: Sequence[str], namespace: str) -> str:
+    possible = [meaning.format(namespace=namespace) for mode, meaning in _MEANING.items() if mode in modes]
+    return f"the operator can watch {' or '.join(possible)}" if possible else "the CSV supports no install mode at all"

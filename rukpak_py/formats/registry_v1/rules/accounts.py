@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, RegistryBundle
 from rukpak_py.formats.rules import Family, Problem
 

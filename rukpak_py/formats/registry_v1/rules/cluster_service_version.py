@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import InstallMode, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading

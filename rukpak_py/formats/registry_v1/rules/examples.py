@@ -9,7 +9,7 @@ from rukpak_py.core import json_text
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.text_places import inside, text_position

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from rukpak_py.core import versions
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading

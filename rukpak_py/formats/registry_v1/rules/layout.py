@@ -11,7 +11,6 @@ from typing import Any, Final
 from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.registry_v1.defects import METADATA, NO_CSV
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
@@ -24,7 +23,7 @@ from rukpak_py.formats.registry_v1.metadata.annotations import (
 )
 from rukpak_py.formats.registry_v1.metadata.dependencies import dependency_problems, read_dependencies
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.reading import Reading
+from rukpak_py.formats.registry_v1.reading import METADATA, NO_CSV, Reading
 from rukpak_py.formats.registry_v1.rules.dockerfiles import dockerfile_labels
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     csvs,

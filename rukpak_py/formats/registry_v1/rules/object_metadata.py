@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, text, texts
 from rukpak_py.formats.rules import Problem

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, DEFINITION, SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.reading import Reading

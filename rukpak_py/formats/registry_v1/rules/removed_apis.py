@@ -9,7 +9,7 @@ from typing import Final
 
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.documents import Document
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, first_documents, name_of, text, texts
 from rukpak_py.formats.rules import Place, Problem

@@ -11,8 +11,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.format import Certificates, ContentDescription, RenderedContent, RenderOptions
 from rukpak_py.formats.registry_v1.converted import ConvertedFormat
-from rukpak_py.formats.registry_v1.deployment_settings import DeploymentSettings
-from rukpak_py.formats.registry_v1.format import RegistryV1Format
+from rukpak_py.formats.registry_v1.format import DeploymentSettings, RegistryV1Format
 from tests.unit.bundles import bundle, csv_document, manifest, modes, webhook
 
 CONVERTED = ConvertedFormat()

@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.formats.registry_v1.metadata.constraints import LARGEST, constraint_problems
+from rukpak_py.formats.registry_v1.metadata.dependencies import LARGEST, constraint_problems
 from rukpak_py.formats.rules import Place
 
 GVK = {"group": "a.b", "version": "v1", "kind": "C"}

@@ -4,7 +4,7 @@ import pytest
 
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.packaging.labels import Labels, annotations_file, differences, dockerfile
+from rukpak_py.formats.registry_v1.packaging import Labels, annotations_file, differences, dockerfile
 
 LABELS = Labels(media_type="registry+v1", package="demo", channels="alpha,stable", default_channel="stable")
 WITHOUT_DEFAULT = Labels(media_type="plain", package="p", channels="a,b")

@@ -3,7 +3,7 @@
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.packaging.media_type import media_type
+from rukpak_py.formats.registry_v1.packaging import media_type
 from tests.unit.bundles import tree_of
 
 CSV = "kind: ClusterServiceVersion\n"

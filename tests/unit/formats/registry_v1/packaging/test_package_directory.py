@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.packaging.package_directory import Inferred, infer
+from rukpak_py.formats.registry_v1.packaging import Inferred, infer
 from tests.unit.bundles import Content, tree_of
 
 FAILED = "please manually input channels and packageName, error interpreting bundle from directory /x/demo/1.0.0, "

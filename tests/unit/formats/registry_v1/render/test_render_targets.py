@@ -3,7 +3,7 @@
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.render.targets import install_namespace, target_namespaces
+from rukpak_py.formats.registry_v1.render.installation import install_namespace, target_namespaces
 from tests.unit.bundles import bundle, csv_document, modes
 from tests.unit.rendering import bundle_of
 

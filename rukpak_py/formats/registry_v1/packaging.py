@@ -1,20 +1,116 @@
-"""Package and channels of a bundle that lies in the old layout: a directory of bundles beside a package manifest.
+"""What `opm alpha bundle generate` writes for manifests: their media type, annotations.yaml, a Dockerfile with labels.
 
-A bundle belongs to a channel when the channel's head leads to it by `replaces` and `skips`. Messages are opm's. Where
-opm fails because of a directory that is no bundle, hidden ones and `metadata` (it writes that one itself) are left out.
+The bytes are opm's: annotations sorted by key, labels in an order of their own, an empty line behind the labels only
+when the last of them is the default channel. Nothing is quoted in a Dockerfile, so texts that could end a line, or join
+it with the next one, are refused.
+
+Package and channels of a bundle in the old layout, a directory of bundles beside a package manifest, are inferred. A
+bundle belongs to a channel when the channel's head leads to it by `replaces` and `skips`. Messages are opm's. Where opm
+fails because of a directory that is no bundle, hidden ones and `metadata` (it writes that one itself) are left out.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
+from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.packaging.media_type import first_document, is_csv
 from rukpak_py.formats.registry_v1.rules.first_documents import at, text, texts
 from rukpak_py.formats.type_defects import Wanted, must_be
+
+HELM = "helm"
+REGISTRY = "registry+v1"
+PLAIN = "plain"
+CHART = "Chart.yaml"
+_PREFIX: Final = "operators.operatorframework.io.bundle."
+_MANIFESTS: Final = "manifests/"
+_METADATA: Final = "metadata/"
+
+
+def media_type(manifests: Tree, *, shown: str) -> str:
+    """`shown` is what the directory is called in messages."""
+    files = [path for path in manifests if "/" not in path]
+    if not files:
+        raise ContentError(f"The directory {shown} contains no yaml files")
+    chart = first_document(manifests.get(CHART, b""))
+    if isinstance(chart, dict) and chart.get("name"):
+        return HELM
+    return REGISTRY if any(is_csv(first_document(manifests[file])) for file in files) else PLAIN
+
+
+def first_document(data: bytes) -> Any:
+    """None where it cannot be parsed: whether files are sound is a question for validation."""
+    try:
+        return next(yaml.documents(data), None)
+    except ContentError:
+        return None
+
+
+def is_csv(document: Any) -> bool:
+    return isinstance(document, dict) and document.get("kind") == CSV
+
+
+@dataclass(frozen=True, kw_only=True)
+class Labels:
+    media_type: str
+    package: str
+    channels: str  # separated by commas
+    default_channel: str = ""  # empty: not said
+
+    def __post_init__(self) -> None:
+        for what in ("package", "channels", "default_channel"):
+            check_line(getattr(self, what), what.replace("_", " "))
+
+    def values(self) -> dict[str, str]:
+        """Values by key, in the order of a Dockerfile."""
+        found = {
+            "mediatype.v1": self.media_type,
+            "manifests.v1": _MANIFESTS,
+            "metadata.v1": _METADATA,
+            "package.v1": self.package,
+            "channels.v1": self.channels,
+            "channel.default.v1": self.default_channel,
+        }
+        return {f"{_PREFIX}{key}": value for key, value in found.items() if value or key != "channel.default.v1"}
+
+
+def annotations_file(labels: Labels) -> bytes:
+    text = "".join(dump_all([{"annotations": dict(sorted(labels.values().items()))}]))
+    return text.removeprefix("---\n").encode()
+
+
+def dockerfile(labels: Labels, *, base_image: str, manifests: str, metadata: str) -> bytes:
+    """`manifests` and `metadata` are paths relative to the directory that the image is built in."""
+    for value, what in ((base_image, "base image"), (manifests, "directory"), (metadata, "directory")):
+        check_line(value, what)
+    lines = [f"FROM {base_image}", ""]
+    lines += [f"LABEL {key}={value}" for key, value in labels.values().items()]
+    lines += [""] if labels.default_channel else []
+    lines += [f"COPY {manifests} /{_MANIFESTS}", f"COPY {metadata} /{_METADATA}"]
+    return "".join(f"{line}\n" for line in lines).encode()
+
+
+def check_line(value: str, what: str) -> None:
+    if any(not character.isprintable() for character in value) or value.endswith("\\"):
+        raise ContentError(f"the {what} {value!r} has a character that cannot stand in a Dockerfile")
+
+
+def differences(found: Mapping[str, str], labels: Labels) -> str:
+    """Reasons against keeping these annotations, in upstream's words; empty when there are none."""
+    said = list(_differences(found, labels))
+    return said[0] if len(said) == 1 else f"[{', '.join(said)}]" if said else ""
+
+
+def _differences(found: Mapping[str, str], labels: Labels) -> Iterator[str]:
+    for key, value in labels.values().items():
+        if key not in found:
+            yield f"Missing field: {key}"
+        elif found[key] != value:
+            yield f'Expect field "{key}" to have value "{value}" instead of "{found[key]}"'
 
 
 @dataclass(frozen=True, kw_only=True)
