@@ -164,6 +164,7 @@ class Leader:
             )
 
         async def work_on_bundles() -> None:
+            await asyncio.shield(told)
             await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconcile)
 
         async def work_on_instances() -> None:
@@ -174,7 +175,10 @@ class Leader:
         return [one() for one in kinds for _ in range(WORKERS)]
 
     async def _know_deployments(self) -> None:
-        """An instance would else create a deployment that is there. One that comes later costs a request, no more."""
+        """An instance would else create one that is there, and a Bundle would be fetched for a class that is not known.
+
+        One that comes later costs a request, no more.
+        """
         while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
             await asyncio.sleep(0.05)
         await asyncio.sleep(LISTING_GRACE_SECONDS)
