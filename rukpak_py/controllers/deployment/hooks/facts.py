@@ -49,7 +49,7 @@ class HookState:
 
     run: str = ""  # whose first hook was begun
     known: KnownHook | None = None  # the last one, until its end is recorded
-    due_kind: GroupKind | None = None  # of the hook that was looked at last, until its end is recorded
+    due_kind: GroupKind | None = None  # of the hook that the last look came to, until its end is recorded
     was_read: bool = False  # in this look
     leaving: tuple[str, float] = ("", 0.0)  # the object that has to be gone first: its uid, and since when (loop time)
     silent_since: float | None = None  # loop time; the server has not answered about the running hook since

@@ -152,10 +152,9 @@ class EventHooksDone:
     delete: tuple[HookRecord, ...] = ()
 
 
-Step = ExecuteHook | EventHooksFailed | EventHooksDone
-
-
-def next_step(hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace: str, asked: str) -> Step:
+def next_step(
+    hooks: Sequence[Hook], records: Iterable[HookRecord], *, namespace: str, asked: str
+) -> ExecuteHook | EventHooksFailed | EventHooksDone:
     """`namespace`: of hooks that name none. `asked`: the request to reconcile as it is now."""
     known = {record.key: record for record in records}
     ended = [(hook, record_of(hook, known, namespace)) for hook in hooks]

@@ -141,6 +141,7 @@ class HookStage:
         except UnavailableError as error:
             return self._unanswered(due, wanted, error)
         except RukPakError as error:
+            state.silent_since = None  # a refusal is an answer
             return due.not_run(error)
         state.silent_since = None
         if live is None and known is not None:
@@ -276,7 +277,7 @@ class HookStage:
             )
         except (NotFoundError, StaleError):
             return LookAgain(after=STALE_SECONDS).progress
-        state.known = state.due_kind = None
+        state.known = state.due_kind = state.silent_since = None
         return LookAgain().progress
 
     def _known(self, due: DueHook, wanted: HookObject) -> KnownHook | None:

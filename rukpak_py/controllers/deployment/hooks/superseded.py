@@ -81,6 +81,8 @@ class SupersededHooks:
         """Read the running hook where this look has not come to it; its object may go before a later look does."""
         hook, was_read = self.status(deployment).running_hook, state.was_read
         state.was_read = False
+        if not was_read:
+            state.due_kind = None  # the look came to no hook
         if hook is None or was_read or hook.result:
             return
         known = state.known_of(hook.run, hook.key, hook.uid, self.status(deployment).hooks)

@@ -226,6 +226,18 @@ async def test_server_that_does_not_answer_for_the_whole_time_of_a_hook_is_told(
     assert bench.state.hooks.silent_since is None, "the next silence counts from its own beginning"
 
 
+async def test_refusal_ends_the_silence_of_the_server(bench: HookBench) -> None:
+    await bench.run(JOB_HOOK)
+    bench.client.failing["get"] = refusal(ServerUnavailableError, "no connection")
+    await bench.look(bench.attempt(), JOB_HOOK)
+    assert bench.state.hooks.silent_since is not None
+    bench.state.hooks.silent_since -= SECONDS
+    bench.client.failing["get"] = refusal(ForbiddenError)
+    assert not_run(await bench.look(bench.attempt(), JOB_HOOK))[0] is Cause.HOOK_NOT_RUN
+    bench.client.failing["get"] = refusal(ServerUnavailableError, "no connection")
+    assert is_running(await bench.look(bench.attempt(), JOB_HOOK)), "this silence has just begun"
+
+
 async def test_hook_deleted_before_its_end_is_seen_has_failed_and_is_not_repeated(bench: HookBench) -> None:
     await bench.run(JOB_HOOK)
     uid = bench.live("Job", "j")["metadata"]["uid"]
@@ -574,6 +586,16 @@ async def test_kind_of_a_hook_is_needed_until_its_end_is_recorded(bench: HookBen
     await bench.run(JOB_HOOK)
     bench.live("Job", "j").update(job(("Complete", "True")))
     assert await bench.run(JOB_HOOK) == HooksOver()
+    assert bench.state.hooks.due_kind is None
+
+
+async def test_kind_of_a_hook_that_no_look_comes_to_any_more_is_not_needed(bench: HookBench) -> None:
+    """The content has changed and has no hooks, for instance, while a hook of another run was in the way."""
+    created_by_another_process(bench, run="another")
+    await bench.run(JOB_HOOK)
+    await bench.remember_end()
+    assert bench.state.hooks.due_kind == JOBS.group_kind
+    await bench.remember_end()
     assert bench.state.hooks.due_kind is None
 
 
