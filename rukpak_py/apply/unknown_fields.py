@@ -17,7 +17,7 @@ _INDEX = re.compile(r"[0-9]{1,9}")
 # What is no pair is taken, too, and dropped: a search that failed would begin again at each of its characters.
 _PAIR = re.compile(r"""([^=,]++|)(?:=("(?:[^"\\]++|\\.)*+(?:"|\\?\Z)|[^,]*+))?+""")
 
-Step = str | int | dict[str, Any]
+FieldStep = str | int | dict[str, Any]
 
 
 def without_fields(body: bytes, paths: Iterable[str]) -> bytes:
@@ -27,14 +27,14 @@ def without_fields(body: bytes, paths: Iterable[str]) -> bytes:
     return canonical_json(manifest)
 
 
-def _remove(value: Any, steps: list[Step]) -> None:
+def _remove(value: Any, steps: list[FieldStep]) -> None:
     for step in steps[:-1]:
         value = _descend(value, step)
     if steps and isinstance(value, dict) and isinstance(steps[-1], str):
         value.pop(steps[-1], None)
 
 
-def _descend(value: Any, step: Step) -> Any:
+def _descend(value: Any, step: FieldStep) -> Any:
     match step, value:
         case str(), dict():
             return value.get(step)
@@ -50,7 +50,7 @@ def _has(item: Any, wanted: dict[str, Any]) -> bool:
     return isinstance(item, dict) and bool(wanted) and all(item.get(name) == value for name, value in wanted.items())
 
 
-def _steps(path: str) -> Iterator[Step]:
+def _steps(path: str) -> Iterator[FieldStep]:
     """The steps of the path; none when it is not wholly understood: half of it would lead elsewhere."""
     for name, selector in _parts(path):
         if name:

@@ -19,7 +19,7 @@ from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.facts import key_facts
 from rukpak_py.controllers.deployment.secret_mask import Hide, as_it_is
-from rukpak_py.controllers.result.changes import Step, changed, recorded, shortened
+from rukpak_py.controllers.result.changes import changed, recorded, shortened
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.writes import StatusWriter, is_too_large
@@ -54,8 +54,15 @@ class DeploymentStatusWriter(StatusWriter[BundleDeployment]):
         deployment is gone, or was changed.
         """
         latest = self.latest(deployment) or deployment  # the server has the last word
-        step = Step(change=change, ready=ready, is_request_open=is_request_open)
-        after = recorded(latest.status, step, key_facts(deployment), self._clock(), hide=self._masked(deployment))
+        after = recorded(
+            latest.status,
+            change,
+            key_facts(deployment),
+            self._clock(),
+            ready=ready,
+            is_request_open=is_request_open,
+            hide=self._masked(deployment),
+        )
         return await self._recorded(latest, after)
 
     async def record_fields(self, deployment: BundleDeployment, change: StatusChange) -> None:

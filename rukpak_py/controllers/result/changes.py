@@ -7,7 +7,6 @@ something else.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -140,35 +139,34 @@ def _has_other_options(before: BundleDeploymentStatus, after: BundleDeploymentSt
     return old.bundle == new.bundle and old.options is not None and not mean_the_same(old.options, new.options)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Step:
-    """A step of which the next process must know, whatever happens to this one. Only `conclude` and this make a status.
-
-    `ready`: what Ready says while it goes on. `is_request_open`: the latest request is still to be handled.
-    """
-
-    change: StatusChange
-    ready: str
-    is_request_open: bool = False
-
-
 def recorded(
-    before: BundleDeploymentStatus, step: Step, key: KeyFacts, clock: Clock, *, hide: Hide
+    before: BundleDeploymentStatus,
+    change: StatusChange,
+    key: KeyFacts,
+    clock: Clock,
+    *,
+    ready: str,
+    is_request_open: bool = False,
+    hide: Hide,
 ) -> BundleDeploymentStatus:
+    """The status with what the next process must know, whatever happens to this one. Only `conclude` makes others.
+
+    `ready`: what Ready says meanwhile. `is_request_open`: the latest request is still to be handled.
+    """
     generation, now = key.generation, clock.timestamp()
     conditions = summarise(
         before.conditions,
         Summary.PROGRESSING,
         reason=Reason.DELETING if key.is_deleted else Reason.PROGRESSING,
-        message=hide(step.ready),
+        message=hide(ready),
         generation=generation,
         now=now,
     )
     return replace(
-        changed(before, step.change, hide),
+        changed(before, change, hide),
         conditions=complete(conditions, BUNDLE_DEPLOYMENT_CONDITIONS, generation=generation, now=now),
         observed_generation=generation,
-        last_handled_reconcile_at=before.last_handled_reconcile_at if step.is_request_open else key.asked,
+        last_handled_reconcile_at=before.last_handled_reconcile_at if is_request_open else key.asked,
     )
 
 
