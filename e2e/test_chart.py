@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
-from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
+from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.operator.process import STOP_SECONDS
 from rukpak_py.operator.settings import read_settings
 from tools import chart
@@ -41,8 +41,7 @@ def test_lint_finds_nothing(helm: Path) -> None:
 
 def test_the_webhooks_are_those_that_the_operator_serves(helm: Path) -> None:
     shipped = rendered(helm)["ValidatingWebhookConfiguration/rukpak-validating-webhook-configuration"]
-    client = ServiceClient(namespace=chart.NAMESPACE)
-    served = webhook_configuration(system_namespace=chart.NAMESPACE, client=client)
+    served = OurWebhooks(system_namespace=chart.NAMESPACE).configuration()
     assert shipped["webhooks"] == served["webhooks"]
 
 

@@ -14,37 +14,35 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
-from rukpak_py.api.names import CA_KEY, WEBHOOK_CONFIGURATION, SecretName
+import orjson
+
+from rukpak_py.api.names import CA_KEY, FIELD_MANAGER, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.certificates.engine import take_steps
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
-from rukpak_py.certificates.secret import Secret, Secrets, certificate_in, pair_data, pair_in
+from rukpak_py.certificates.secret import certificate_in, pair_data, pair_in
 from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Injection, Seen, trust_of
 from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import ca_bundle_patch
 from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.objects import GroupVersionKind, canonical_json
 from rukpak_py.core.repair_backoff import RepairBackoff
 from rukpak_py.core.x509 import KeyPair
+from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.secrets import OwnSecrets, StoredObject
 
 _LOG = logging.getLogger(__name__)
+WEBHOOK_CONFIGURATIONS = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
 WRITES_BEFORE_REST = 20
 CONTEST_SECONDS = 60.0  # in which they count: the webhook fails closed, so a slow opponent is answered at once
-
-
-class WebhookConfigurations(Protocol):
-    """ValidatingWebhookConfigurations."""
-
-    async def read(self, name: str) -> dict[str, Any] | None: ...
-
-    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
-        """Apply a JSON patch."""
-        ...
-
-    async def apply(self, manifest: dict[str, Any]) -> None:
-        """Create it, or make what the manifest says true."""
-        ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,13 +65,12 @@ class ServingPair:
 
 
 class _OwnSite:
-    """The leader's `engine.Site`: the three Secrets, and the webhook configuration."""
+    """The leader's `Site`: the three Secrets, and the webhook configuration."""
 
     def __init__(
         self,
         want: WantedCertificate,
-        secrets: Secrets,
-        configurations: WebhookConfigurations,
+        client: Client,
         webhooks: OurWebhooks,
         *,
         clock: Callable[[], datetime],
@@ -83,30 +80,37 @@ class _OwnSite:
         self.awaits_propagation = False  # a new authority is trusted and not served yet
         self.written = 0
         self._want = want
-        self._secrets = secrets
-        self._configurations = configurations
+        self._secrets = OwnSecrets(client, want.secret.namespace)
+        self._client = client
         self._webhooks = webhooks
         self._clock = clock
         self._elapsed = elapsed
         self._trusted = b""
         self._trusted_since = 0.0
         self._has_applied = False  # the configuration, where it is ours to make
-        self._found: Mapping[SecretName, Secret | None] = {}
+        self._found: Mapping[SecretName, StoredObject | None] = {}
         self._configuration: dict[str, Any] | None = None
 
     async def look(self) -> Seen:
         self._found = {name: await self._secrets.read(name) for name in SecretName}
-        self._configuration = configuration = await self._configurations.read(WEBHOOK_CONFIGURATION)
+        try:
+            self._configuration = orjson.loads(
+                await self._client.get(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
+            )
+        except NotFoundError:
+            self._configuration = None
         trust, in_use = trust_in(self._found[SecretName.CA]), self.in_use
-        is_injected = not self._must_apply() and (
-            configuration is None or not ca_bundle_patch(configuration, trust, is_ours=self._webhooks.is_ours)
-        )
+        injected = b"" if self._must_apply() or self._patch(trust) else trust
+        if injected != self._trusted:
+            self._trusted, self._trusted_since = injected, self._elapsed()
+        # Seen from this process: a new leader does not know since when the trust is in place.
+        since = self._clock() - timedelta(seconds=self._elapsed() - self._trusted_since)
         return Seen(
             signer=certificate_in(pair_of(self._found[SecretName.SIGNER])),
             certificate=certificate_in(pair_of(self._found[SecretName.SERVING])),
             trust=trust,
-            trusted_since=self._since(trust if is_injected else b""),
-            callers=(Injection(bundle=trust if is_injected else b""),),
+            trusted_since=since if injected else None,
+            callers=(Injection(bundle=injected),),
             in_use=in_use.pair.certificate if in_use is not None else b"",
             in_use_trust=in_use.trust if in_use is not None else b"",
         )
@@ -122,8 +126,14 @@ class _OwnSite:
                 await self._write(SecretName.SIGNER, pair_data(x509.issue_ca(now)))
             case CertificateStep.PUBLISH_TRUST:
                 await self._write(SecretName.CA, {CA_KEY: trust_of(self._want, seen, now)})
+            case CertificateStep.INJECT if self._must_apply():
+                await apply_configuration(self._client, self._webhooks.configuration(seen.trust))
+                self._has_applied = True
             case CertificateStep.INJECT:
-                await self._inject(seen.trust)
+                body = canonical_json(self._patch(seen.trust))
+                await self._client.patch(
+                    WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION, body, content_type=JSON_PATCH
+                )
             case CertificateStep.RESTORE if self.in_use is not None:
                 await self._write(SecretName.SERVING, pair_data(self.in_use.pair))
             case CertificateStep.ISSUE | CertificateStep.RESTORE:
@@ -143,26 +153,21 @@ class _OwnSite:
         state = self._webhooks.status(self._configuration, None).state
         return not self._has_applied or state in {ConfigurationState.MISSING, ConfigurationState.REPLACED}
 
-    def _since(self, trusted: bytes) -> datetime | None:
-        """Seen from this process: a new leader does not know since when the trust is in place."""
-        if trusted != self._trusted:
-            self._trusted, self._trusted_since = trusted, self._elapsed()
-        return self._clock() - timedelta(seconds=self._elapsed() - self._trusted_since) if trusted else None
-
-    async def _inject(self, trust: bytes) -> None:
-        if self._must_apply():
-            await self._configurations.apply(self._webhooks.configuration(trust))
-            self._has_applied = True
-        elif self._configuration is not None:
-            patch = ca_bundle_patch(self._configuration, trust, is_ours=self._webhooks.is_ours)
-            await self._configurations.patch(WEBHOOK_CONFIGURATION, patch)
+    def _patch(self, trust: bytes) -> list[dict[str, Any]]:
+        """Empty when the configuration has this trust, or is missing and not ours to make."""
+        return ca_bundle_patch(self._configuration or {}, trust, is_ours=self._webhooks.is_ours)
 
     async def _write(self, name: SecretName, data: Mapping[str, bytes]) -> None:
         found = self._found[name]
         if found is None:
             await self._secrets.create(name, data)
         else:
-            await self._secrets.replace(name, {**found.data, **data}, found.version)
+            await self._secrets.replace(name, {**found.secret_data(), **data}, found.metadata.resource_version)
+
+
+async def apply_configuration(client: Client, manifest: dict[str, Any]) -> None:
+    name, body = manifest["metadata"]["name"], canonical_json(manifest)
+    await client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager=FIELD_MANAGER, force=True)
 
 
 class CertificateKeeper:
@@ -170,8 +175,7 @@ class CertificateKeeper:
         self,
         want: WantedCertificate,
         *,
-        secrets: Secrets,
-        configurations: WebhookConfigurations,
+        client: Client,
         webhooks: OurWebhooks,
         clock: Callable[[], datetime] = lambda: datetime.now(UTC),
         elapsed: Callable[[], float] = time.monotonic,
@@ -180,9 +184,9 @@ class CertificateKeeper:
         """`clock` dates certificates; `elapsed` measures how long the trust has been in place, as seen from here."""
         self._settings = settings or KeeperSettings()
         self._want = want
-        self._secrets = secrets
+        self._secrets = OwnSecrets(client, want.secret.namespace)
         self._clock = clock
-        self._site = _OwnSite(want, secrets, configurations, webhooks, clock=clock, elapsed=elapsed)
+        self._site = _OwnSite(want, client, webhooks, clock=clock, elapsed=elapsed)
         self._backoff = RepairBackoff(repairs=WRITES_BEFORE_REST, rest=self._settings.retry, within=CONTEST_SECONDS)
         self._waits_for = "the certificates have not been read yet"
         self._logged: str | None = None
@@ -240,7 +244,9 @@ class CertificateKeeper:
         finally:
             self._backoff.repaired([self._want.secret] * (site.written - before), time.monotonic())
         if not is_done:
-            raise UnavailableError("somebody keeps changing the certificates' Secrets or the webhook configuration")
+            raise UnavailableError(
+                "another client keeps changing the certificates' Secrets or the webhook configuration"
+            )
         return site.served()
 
     async def _read(self) -> ServingPair | None:
@@ -273,16 +279,16 @@ class CertificateKeeper:
         self._logged = text
 
 
-def served(secret: Secret | None, trust: bytes) -> ServingPair | None:
+def served(secret: StoredObject | None, trust: bytes) -> ServingPair | None:
     if secret is None:
         return None
     pair = pair_of(secret)
     return ServingPair(pair=pair, trust=x509.issuers(pair.certificate, trust))
 
 
-def pair_of(secret: Secret | None) -> KeyPair:
-    return pair_in(secret.data if secret is not None else {})
+def pair_of(secret: StoredObject | None) -> KeyPair:
+    return pair_in(secret.secret_data() if secret is not None else {})
 
 
-def trust_in(secret: Secret | None) -> bytes:
-    return secret.data.get(CA_KEY, b"") if secret is not None else b""
+def trust_in(secret: StoredObject | None) -> bytes:
+    return secret.secret_data().get(CA_KEY, b"") if secret is not None else b""

@@ -19,14 +19,13 @@ from typing import Any
 
 import orjson
 
-from rukpak_py.api.names import EVENT_COMPONENT, FIELD_MANAGER, OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, SecretName
-from rukpak_py.certificates.own_certificate import CertificateKeeper
+from rukpak_py.api.names import EVENT_COMPONENT, OPERATOR_DEPLOYMENT, WEBHOOK_CONFIGURATION, SecretName
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS, CertificateKeeper
 from rukpak_py.certificates.own_webhooks import ConfigurationState, ConfigurationStatus, OurWebhooks, own_certificate
-from rukpak_py.certificates.secret import Secrets
 from rukpak_py.core.metrics import WEBHOOK_CONFIGURATION_OK
-from rukpak_py.core.objects import GroupVersionKind, canonical_json
-from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import ApiError, NotFoundError
+from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import SECRETS, Resource
@@ -34,11 +33,6 @@ from rukpak_py.kube.resources import SECRETS, Resource
 LOG = logging.getLogger(__name__)
 OK_SECONDS = 10.0  # between two looks at what a watch would show; no request is sent
 WRONG_SECONDS = 1.0
-WEBHOOK_CONFIGURATIONS = Resource(
-    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
-    plural="validatingwebhookconfigurations",
-    namespaced=False,
-)
 DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 GRACE_SECONDS = 5.0
 REPEAT_SECONDS = 1800.0  # Events go after an hour
@@ -56,29 +50,6 @@ CONSEQUENCES = {
     ConfigurationState.REPLACED: _UNGUARDED,
     ConfigurationState.MISSING: _UNGUARDED,
 }
-
-
-class WebhookConfigurations:
-    """`own_certificate.WebhookConfigurations`, in terms of the API client."""
-
-    def __init__(self, client: Client) -> None:
-        self._client = client
-
-    async def read(self, name: str) -> dict[str, Any] | None:
-        try:
-            body: dict[str, Any] = orjson.loads(await self._client.get(WEBHOOK_CONFIGURATIONS, "", name))
-        except NotFoundError:
-            return None
-        return body
-
-    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
-        body = canonical_json(patch)
-        await self._client.patch(WEBHOOK_CONFIGURATIONS, "", name, body, content_type=JSON_PATCH)
-
-    async def apply(self, manifest: dict[str, Any]) -> None:
-        name = manifest["metadata"]["name"]
-        body = canonical_json(manifest)
-        await self._client.apply(WEBHOOK_CONFIGURATIONS, "", name, body, field_manager=FIELD_MANAGER, force=True)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,15 +108,13 @@ class OwnCertificates:
         external_url: str,
         reader: Client,
         writer: Client,
-        secrets: Secrets,
         reporter: "WebhookReporter",
     ) -> None:
-        """`writer`, `secrets` and `reporter` are fenced: their writes fail unless this replica leads."""
-        self._webhooks = OurWebhooks.of(namespace, webhook_url)
+        """`writer` and `reporter` are fenced: their writes fail unless this replica leads."""
+        self._webhooks = OurWebhooks(system_namespace=namespace, url=webhook_url)
         self._keeper = CertificateKeeper(
             own_certificate(namespace, webhook_url, external_url),
-            secrets=secrets,
-            configurations=WebhookConfigurations(writer),
+            client=writer,
             webhooks=self._webhooks,
         )
         self._monitor = WebhookMonitor()

@@ -32,24 +32,6 @@ Manifest = dict[str, Any]
 PATHS = {BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH}
 
 
-class ServiceClient(NamedTuple):
-    """The API server reaches the webhooks through our Service."""
-
-    namespace: str
-
-    def config(self, path: str) -> Manifest:
-        return {"service": {"namespace": self.namespace, "name": WEBHOOK_SERVICE, "path": path, "port": 443}}
-
-
-class UrlClient(NamedTuple):
-    """The API server reaches the webhooks at a URL: the operator runs outside the cluster."""
-
-    url: str
-
-    def config(self, path: str) -> Manifest:
-        return {"url": self.url.rstrip("/") + path}
-
-
 class ConfigurationState(Enum):
     OK = "ok"
     UNTRUSTED = "untrusted"  # it calls us and does not trust what we serve
@@ -64,30 +46,42 @@ class ConfigurationStatus(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class OurWebhooks:
-    """The webhooks by which the API server calls this operator."""
+    """The webhooks by which the API server calls this operator: through our Service, or at `url`, outside a cluster."""
 
     system_namespace: str
-    client: ServiceClient | UrlClient
-
-    @classmethod
-    def of(cls, system_namespace: str, webhook_url: str) -> "OurWebhooks":
-        client = UrlClient(webhook_url) if webhook_url else ServiceClient(system_namespace)
-        return cls(system_namespace=system_namespace, client=client)
+    url: str = ""
 
     @property
     def is_configuration_ours_to_make(self) -> bool:
         """Whether the configuration comes from this operator and not from the chart."""
-        return isinstance(self.client, UrlClient)
+        return bool(self.url)
 
     def configuration(self, ca_bundle: bytes = b"") -> Manifest:
-        return webhook_configuration(system_namespace=self.system_namespace, client=self.client, ca_bundle=ca_bundle)
+        bundles = self._webhook(BUNDLE_WEBHOOK, ca_bundle) | {
+            "rules": [_rule(GROUP, VERSION, BUNDLE_PLURAL, "CREATE", "UPDATE")],
+            "failurePolicy": "Fail",
+            "matchConditions": [
+                {
+                    "name": "spec-is-new",
+                    "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec",
+                }
+            ],
+        }
+        config_maps = self._webhook(CONFIG_MAP_WEBHOOK, ca_bundle) | {
+            "rules": [_rule("", "v1", "configmaps", "CREATE", "DELETE")],
+            "failurePolicy": "Ignore",
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.system_namespace}},
+        }
+        return {
+            "apiVersion": "admissionregistration.k8s.io/v1",
+            "kind": "ValidatingWebhookConfiguration",
+            "metadata": {"name": WEBHOOK_CONFIGURATION},
+            "webhooks": [bundles, config_maps],
+        }
 
     def is_ours(self, caller: WebhookClient) -> bool:
         """Whether this webhook calls us: the others in the same object are none of our business."""
-        path = PATHS.get(caller.name)
-        if path is None:
-            return False
-        return _target(caller.config) == _target(self.client.config(path))
+        return caller.name in PATHS and _target(caller.config) == _target(self._client_config(PATHS[caller.name]))
 
     def status(self, configuration: Manifest | None, certificate: bytes | None) -> ConfigurationStatus:
         """`certificate`: what is served at the moment."""
@@ -107,31 +101,20 @@ class OurWebhooks:
             return ConfigurationStatus(ConfigurationState.UNTRUSTED, text)
         return ConfigurationStatus(ConfigurationState.OK)
 
+    def _client_config(self, path: str) -> Manifest:
+        if self.url:
+            return {"url": self.url.rstrip("/") + path}
+        return {"service": {"namespace": self.system_namespace, "name": WEBHOOK_SERVICE, "path": path, "port": 443}}
 
-def webhook_configuration(
-    *, system_namespace: str, client: ServiceClient | UrlClient, ca_bundle: bytes = b""
-) -> Manifest:
-    bundles = _webhook(BUNDLE_WEBHOOK, client.config(BUNDLE_WEBHOOK_PATH), ca_bundle) | {
-        "rules": [_rule(GROUP, VERSION, BUNDLE_PLURAL, "CREATE", "UPDATE")],
-        "failurePolicy": "Fail",
-        "matchConditions": [
-            {
-                "name": "spec-is-new",
-                "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec",
-            }
-        ],
-    }
-    config_maps = _webhook(CONFIG_MAP_WEBHOOK, client.config(CONFIG_MAP_WEBHOOK_PATH), ca_bundle) | {
-        "rules": [_rule("", "v1", "configmaps", "CREATE", "DELETE")],
-        "failurePolicy": "Ignore",
-        "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": system_namespace}},
-    }
-    return {
-        "apiVersion": "admissionregistration.k8s.io/v1",
-        "kind": "ValidatingWebhookConfiguration",
-        "metadata": {"name": WEBHOOK_CONFIGURATION},
-        "webhooks": [bundles, config_maps],
-    }
+    def _webhook(self, name: str, ca_bundle: bytes) -> Manifest:
+        authority = {"caBundle": base64.b64encode(ca_bundle).decode()} if ca_bundle else {}
+        return {
+            "name": name,
+            "admissionReviewVersions": ["v1"],
+            "clientConfig": {**self._client_config(PATHS[name]), **authority},
+            "sideEffects": "None",
+            "timeoutSeconds": 10,
+        }
 
 
 def own_certificate(system_namespace: str, *urls: str) -> WantedCertificate:
@@ -153,18 +136,6 @@ def _target(config: Manifest) -> str:
         return str(config["url"])
     service = config.get("service") or {}
     return f"Service {service.get('namespace')}/{service.get('name')} at {service.get('path') or '/'}"
-
-
-def _webhook(name: str, client_config: Manifest, ca_bundle: bytes) -> Manifest:
-    if ca_bundle:
-        client_config = client_config | {"caBundle": base64.b64encode(ca_bundle).decode()}
-    return {
-        "name": name,
-        "admissionReviewVersions": ["v1"],
-        "clientConfig": client_config,
-        "sideEffects": "None",
-        "timeoutSeconds": 10,
-    }
 
 
 def _rule(group: str, version: str, resource: str, *operations: str) -> Manifest:

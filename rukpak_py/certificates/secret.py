@@ -38,26 +38,6 @@ _TYPE = "kubernetes.io/tls"
 _OTHER_ISSUERS = ("cert-manager.io/", "service.beta.openshift.io/", "service.alpha.openshift.io/")  # annotations
 
 
-@dataclass(frozen=True, kw_only=True)
-class Secret:
-    data: Mapping[str, bytes]
-    version: str  # its resourceVersion
-
-
-class Secrets(Protocol):
-    """Secrets of the operator itself, in its namespace."""
-
-    async def read(self, name: str) -> Secret | None: ...
-
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
-        """False when it exists already."""
-        ...
-
-    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
-        """False when it is no longer at this version."""
-        ...
-
-
 class Owner(Protocol):
     """The deployment that a certificate is for."""
 

@@ -8,17 +8,16 @@ statuses cannot be compared any more; see `api.options.recognised` for what foll
 import asyncio
 
 from rukpak_py.api.names import DIGEST_KEY_SECRET
-from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
-from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.secrets import OwnSecrets
 
 _FIELD = "key"
 _TRIES = 3  # another client may write it, too
 
 
 class DigestKeySecret:
-    def __init__(self, secrets: SystemObjects) -> None:
+    def __init__(self, secrets: OwnSecrets) -> None:
         self._secrets = secrets
         self._key: DigestKey | None = None
         self._is_stored = False  # as far as this process has heard
@@ -43,14 +42,14 @@ class DigestKeySecret:
     async def _stored(self) -> DigestKey:
         key = self._key or DigestKey.new()
         for _ in range(_TRIES):
-            found, wanted = await self._secrets.read(SECRETS, DIGEST_KEY_SECRET), {_FIELD: key.secret}
+            found, wanted = await self._secrets.read(DIGEST_KEY_SECRET), {_FIELD: key.secret}
             if found is None:
-                is_written = await self._secrets.create_secret(DIGEST_KEY_SECRET, wanted)
+                is_written = await self._secrets.create(DIGEST_KEY_SECRET, wanted)
             elif len(stored := found.secret_data().get(_FIELD, b"")) == KEY_BYTES:
                 return DigestKey(stored)
             else:
                 version = found.metadata.resource_version
-                is_written = await self._secrets.replace_secret(DIGEST_KEY_SECRET, wanted, version)
+                is_written = await self._secrets.replace(DIGEST_KEY_SECRET, wanted, version)
             if is_written:
                 return key
-        raise UnavailableError(f"somebody keeps changing the Secret {DIGEST_KEY_SECRET} of the operator")
+        raise UnavailableError(f"another client keeps changing the Secret {DIGEST_KEY_SECRET} of the operator")

@@ -1,11 +1,10 @@
-"""The Secrets and ConfigMaps of the system namespace: the one place that reads them, and the ports made of it.
+"""The Secrets and ConfigMaps of the system namespace that content refers to: who reads them, and the ports made of it.
 
 What they hold is not logged, and remembered only for charts that take values from it. No data of a Secret of the
 operator itself is handed to what content refers to: see `StoredObject.own`.
 """
 
 import asyncio
-import base64
 from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import NamedTuple
@@ -13,56 +12,21 @@ from typing import NamedTuple
 import msgspec
 
 from rukpak_py.api.names import HOSTS_ANNOTATION
-from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
-from rukpak_py.certificates.secret import Secret
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.core.nesting import cut
-from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
+from rukpak_py.kube.secrets import StoredObject
 from rukpak_py.sources.config_maps import ConfigMap
 from rukpak_py.sources.ports import OPAQUE, SourceSecret
 
 DEFAULT_ACCOUNT = "default"  # the service account of pods that name no other
 
 
-class StoredObject(msgspec.Struct, frozen=True, rename="camel"):
-    """A Secret or a ConfigMap as the server sent it."""
-
-    metadata: Metadata = Metadata()
-    type: str | None = None
-    immutable: bool | None = None
-    sent_data: dict[str, str] | None = msgspec.field(default=None, name="data")
-    binary_data: dict[str, str] | None = None
-
-    @classmethod
-    def decode(cls, body: bytes) -> "StoredObject":
-        try:
-            return _STORED_OBJECT.decode(body)
-        except RecursionError:
-            return _STORED_OBJECT.decode(cut(body))
-
-    def secret_data(self) -> dict[str, bytes]:
-        return {key: base64.b64decode(value) for key, value in (self.sent_data or {}).items()}
-
-    def config_map_data(self) -> dict[str, bytes]:
-        text = {key: value.encode() for key, value in (self.sent_data or {}).items()}
-        return text | {key: base64.b64decode(value) for key, value in (self.binary_data or {}).items()}
-
-    def own(self) -> str:
-        """Reason why nothing may refer to this Secret, when it is the operator's own; empty when it is not."""
-        name, labels, annotations = self.metadata.name, self.metadata.labels, self.metadata.annotations
-        return own_by_name(name) or own_by_marks(name, kind=self.type or "", labels=labels, annotations=annotations)
-
-
-_STORED_OBJECT = msgspec.json.Decoder(StoredObject)
-
-
 class SystemObjects:
-    """The reader. It is the sources' `Credentials` and `ConfigMaps`, too, and writes the operator's own Secrets."""
+    """The reader. It is the sources' `Credentials` and `ConfigMaps`, too."""
 
     def __init__(self, client: Client, namespace: str) -> None:
         self._client = client
@@ -93,44 +57,6 @@ class SystemObjects:
         if found is None:
             raise UnavailableError(f'get configmap {self.namespace}/{name}: ConfigMap "{name}" not found')
         return ConfigMap(data=found.config_map_data())
-
-    async def create_secret(self, name: str, data: Mapping[str, bytes]) -> bool:
-        """False when it exists already."""
-        try:
-            await self._client.create(SECRETS, self.namespace, self._secret(name, data))
-        except AlreadyExistsError:
-            return False
-        return True
-
-    async def replace_secret(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
-        """False when it is no longer at this version."""
-        try:
-            await self._client.replace(SECRETS, self.namespace, name, self._secret(name, data, version))
-        except (StaleError, NotFoundError):
-            return False
-        return True
-
-    def _secret(self, name: str, data: Mapping[str, bytes], version: str = "") -> bytes:
-        metadata = {
-            "name": name,
-            "namespace": self.namespace,
-            "labels": OWN_SECRET_LABELS,
-            **({"resourceVersion": version} if version else {}),
-        }
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        return canonical_json({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded})
-
-
-class SystemSecrets:
-    """The `Secrets` of the certificates of the operator's own webhooks."""
-
-    def __init__(self, objects: SystemObjects) -> None:
-        self._objects = objects
-        self.create, self.replace = objects.create_secret, objects.replace_secret
-
-    async def read(self, name: str) -> Secret | None:
-        found = await self._objects.read(SECRETS, name)
-        return Secret(data=found.secret_data(), version=found.metadata.resource_version) if found is not None else None
 
 
 class _Account(msgspec.Struct, rename="camel"):

@@ -48,6 +48,7 @@ from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
+from rukpak_py.kube.secrets import OwnSecrets
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
 from rukpak_py.operator.controller_parts import DeploymentDependencies, DeploymentParts, instance_reconciler
 from rukpak_py.operator.kopf_watches import KopfWatches
@@ -112,7 +113,7 @@ class LeaderParts:
             on_restore=on_restore,
         )
         system = SystemObjects(client, settings.system_namespace)
-        self._digest_key = DigestKeySecret(system)
+        self._digest_key = DigestKeySecret(OwnSecrets(client, settings.system_namespace))
         self._account_secrets = AccountPullSecrets(client, settings.system_namespace)
         self.account = Informer(
             client,

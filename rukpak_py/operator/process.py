@@ -19,7 +19,6 @@ from contextlib import AsyncExitStack, suppress
 from rukpak_py import __version__
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
-from rukpak_py.controllers.system_objects import SystemObjects, SystemSecrets
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
@@ -101,7 +100,6 @@ class Replica:
             external_url=settings.external_url,
             reader=vital,
             writer=vital_writer,
-            secrets=SystemSecrets(SystemObjects(vital_writer, namespace)),
             reporter=WebhookReporter(
                 vital_writer, namespace, pod=settings.pod_name, is_in_cluster=bool(settings.pod_address)
             ),

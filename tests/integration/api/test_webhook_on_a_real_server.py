@@ -4,7 +4,7 @@ import asyncio
 import base64
 import json
 import ssl
-from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -23,14 +23,14 @@ from rukpak_py.api.names import API_VERSION, BUNDLE_WEBHOOK_PATH, GROUP, VERSION
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
 from rukpak_py.certificates.own_webhooks import OurWebhooks, own_certificate
-from rukpak_py.certificates.secret import Secret
 from rukpak_py.core import x509
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.kube.client import JSON_PATCH, Client
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ForbiddenError, NotFoundError, StaleError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
+from rukpak_py.kube.secrets import OwnSecrets
 from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
 from rukpak_py.server.listener import Address, Listener
 from rukpak_py.server.server_tls import ServerTls
@@ -74,58 +74,6 @@ class ClusterPorts:
             for bundle in bundles
             if config_map in {item.config_map.name for item in bundle.spec.source.config_maps}
         )
-
-
-@dataclass(kw_only=True)
-class ClusterSecrets:
-    client: Client
-    system: str
-
-    async def read(self, name: str) -> Secret | None:
-        try:
-            found = json.loads(await self.client.get(SECRETS, self.system, name))
-        except NotFoundError:
-            return None
-        data = {key: base64.b64decode(value) for key, value in found.get("data", {}).items()}
-        return Secret(data=data, version=found["metadata"]["resourceVersion"])
-
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
-        try:
-            await self.client.create(SECRETS, self.system, self._body(name, data))
-        except AlreadyExistsError:
-            return False
-        return True
-
-    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
-        try:
-            await self.client.replace(SECRETS, self.system, name, self._body(name, data, resourceVersion=version))
-        except StaleError:
-            return False
-        return True
-
-    def _body(self, name: str, data: Mapping[str, bytes], **metadata: str) -> bytes:
-        encoded = {key: base64.b64encode(value).decode() for key, value in data.items()}
-        metadata |= {"name": name, "namespace": self.system}
-        return json.dumps({"apiVersion": "v1", "kind": "Secret", "metadata": metadata, "data": encoded}).encode()
-
-
-@dataclass(kw_only=True)
-class ClusterConfigurations:
-    client: Client
-
-    async def read(self, name: str) -> Document | None:
-        try:
-            found: Document = json.loads(await self.client.get(CONFIGURATIONS, "", name))
-        except NotFoundError:
-            return None
-        return found
-
-    async def patch(self, name: str, patch: list[Document]) -> None:
-        await self.client.patch(CONFIGURATIONS, "", name, json.dumps(patch).encode(), content_type=JSON_PATCH)
-
-    async def apply(self, manifest: Document) -> None:
-        name, body = manifest["metadata"]["name"], json.dumps(manifest).encode()
-        await self.client.apply(CONFIGURATIONS, "", name, body, field_manager="tests", force=True)
 
 
 @dataclass(kw_only=True)
@@ -178,11 +126,10 @@ async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> 
         admission = Admission(system_namespace=system, config_maps=ports, bundles=ports)
         passed: list[float] = [0.0]
         port = free_ports(["webhook"], "127.0.0.1")["webhook"]
-        webhooks = OurWebhooks.of(system, f"https://127.0.0.1:{port}")
+        webhooks = OurWebhooks(system_namespace=system, url=f"https://127.0.0.1:{port}")
         keeper = CertificateKeeper(
             own_certificate(system, "https://127.0.0.1"),
-            secrets=ClusterSecrets(client=client, system=system),
-            configurations=ClusterConfigurations(client=client),
+            client=client,
             webhooks=webhooks,
             elapsed=lambda: sum(passed),
         )
@@ -324,7 +271,7 @@ async def test_config_maps_of_bundles_are_immutable_and_stay(plane: ControlPlane
 
 async def test_a_new_authority_takes_over_without_a_gap(plane: ControlPlane) -> None:
     async with serving(plane) as webhook:
-        secrets = ClusterSecrets(client=webhook.client, system=webhook.system)
+        secrets = OwnSecrets(webhook.client, webhook.system)
         first = await secrets.read(SecretName.SERVING)
         await webhook.client.delete(SECRETS, webhook.system, SecretName.SIGNER)  # as good as expired
 
@@ -332,8 +279,8 @@ async def test_a_new_authority_takes_over_without_a_gap(plane: ControlPlane) -> 
         trusted = await secrets.read(SecretName.CA)
         assert trusted is not None
         assert first is not None
-        newest, former = x509.split(trusted.data["ca.crt"])
-        assert x509.is_signed_by(first.data["tls.crt"], former)
+        newest, former = x509.split(trusted.secret_data()["ca.crt"])
+        assert x509.is_signed_by(first.secret_data()["tls.crt"], former)
         assert x509.is_signed_by(await webhook.served(), former)
         await webhook.until_it_is_called()
 
@@ -345,7 +292,7 @@ async def test_a_new_authority_takes_over_without_a_gap(plane: ControlPlane) -> 
         await webhook.until_it_is_called()
         configuration = json.loads(await webhook.client.get(CONFIGURATIONS, "", WEBHOOK_CONFIGURATION))
         bundles = {one["clientConfig"]["caBundle"] for one in configuration["webhooks"]}
-        assert bundles == {base64.b64encode(trusted.data["ca.crt"]).decode()}
+        assert bundles == {base64.b64encode(trusted.secret_data()["ca.crt"]).decode()}
 
 
 async def test_no_request_is_refused_while_every_secret_is_lost_and_made_again(
@@ -364,8 +311,8 @@ async def test_no_request_is_refused_while_every_secret_is_lost_and_made_again(
             await keeper.keep(leading=True)
             assert await webhook.served() != former
             await traffic.passed(HANDSHAKES)
-            trusted = await ClusterSecrets(client=client, system=webhook.system).read(SecretName.CA)
+            trusted = await OwnSecrets(client, webhook.system).read(SecretName.CA)
             assert trusted is not None
-            newest, _ = x509.split(trusted.data["ca.crt"])
+            newest, _ = x509.split(trusted.secret_data()["ca.crt"])
             assert x509.is_signed_by(await webhook.served(), newest)
         assert not traffic.refused

@@ -13,6 +13,7 @@ from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError
 from rukpak_py.kube.resources import SECRETS
+from rukpak_py.kube.secrets import OwnSecrets
 from tests.git_fetching import git_repository, git_web
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer
@@ -162,9 +163,7 @@ async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators:
     """Such a Secret is known by its name, or by the marks of one that the operator issued, or of a copy."""
     anywhere = {HOSTS_ANNOTATION: f"127.0.0.1,localhost,127.0.0.1:{scene.fetch.registry.server_port}"}
     tenant = scene.fetch.tenant
-    await SystemObjects(tenant.admin, tenant.system).create_secret(
-        "copy", {key: one.encode() for key, one in LOGIN.items()}
-    )
+    await OwnSecrets(tenant.admin, tenant.system).create("copy", {key: one.encode() for key, one in LOGIN.items()})
     await scene.annotate("copy", anywhere[HOSTS_ANNOTATION])
     await scene.secret("serving", annotations=anywhere, labels={SERVING_CERTIFICATE_LABEL: "shop"})
     for name in OWN:
@@ -181,7 +180,7 @@ async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators:
 
 
 async def test_no_chart_takes_values_from_a_secret_of_the_operator(tenant: Tenant, operators: StartOperator) -> None:
-    await SystemObjects(tenant.admin, tenant.system).create_secret("copy", {"values.yaml": b"canary: c4nary"})
+    await OwnSecrets(tenant.admin, tenant.system).create("copy", {"values.yaml": b"canary: c4nary"})
     await started(operators)
     items = await publish(tenant, template("settings", value=".Values.canary"))
     for name in ("rukpak-ca-signer", "copy"):

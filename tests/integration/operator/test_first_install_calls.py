@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
-from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS

@@ -22,7 +22,7 @@ import pytest
 import yaml
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
-from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.conftest import StartOperator

@@ -10,7 +10,7 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.ports import free_ports
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
-from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from tests.integration.claims import claim

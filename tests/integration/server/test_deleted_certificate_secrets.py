@@ -5,8 +5,8 @@ from pathlib import Path
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import SecretName
-from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
-from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import LEASES, SECRETS
 from tests.integration.operator.process import Operator
@@ -109,7 +109,7 @@ async def test_a_replica_that_waits_says_once_what_for(cluster: Cluster, operato
 
 async def create_configuration(cluster: Cluster) -> None:
     """Create it as the chart does. Without a node no Service reaches a pod, but trust is looked at all the same."""
-    manifest = webhook_configuration(system_namespace=cluster.system, client=ServiceClient(cluster.system))
+    manifest = OurWebhooks(system_namespace=cluster.system).configuration()
     await cluster.client.create(WEBHOOK_CONFIGURATIONS, "", json.dumps(manifest).encode())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.names import WEBHOOK_CONFIGURATION
-from rukpak_py.certificates.own_watch import WEBHOOK_CONFIGURATIONS
+from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import EVENTS

@@ -3,24 +3,33 @@
 import asyncio
 import base64
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 
+import orjson
 import pytest
 
 from rukpak_py.api.names import CA_KEY, SecretName
 from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
-from rukpak_py.certificates.own_webhooks import OurWebhooks, ServiceClient, own_certificate
-from rukpak_py.certificates.secret import Secret
+from rukpak_py.certificates.own_webhooks import OurWebhooks, own_certificate
 from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import AlreadyExistsError, ErrorAnswer, NotFoundError, StaleError
+from rukpak_py.kube.resources import SECRETS, Resource
 
 HOSTS = ("localhost",)
 PROPAGATION = timedelta(seconds=60)
 MOMENT = timedelta(seconds=1)
-WEBHOOKS = OurWebhooks(system_namespace="system", client=ServiceClient("system"))
-OUTSIDE = OurWebhooks.of("system", "https://localhost:9443")
+WEBHOOKS = OurWebhooks(system_namespace="system")
+OUTSIDE = OurWebhooks(system_namespace="system", url="https://localhost:9443")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Secret:
+    data: Mapping[str, bytes]
+    version: str
 
 
 class Cluster:
@@ -32,30 +41,44 @@ class Cluster:
         self.writes: list[str] = []
         self.fail_after: int | None = None
 
-    async def read(self, name: str) -> Any:
+    def as_client(self) -> Client:
+        return cast("Client", self)
+
+    async def get(self, resource: Resource, _namespace: str, name: str) -> bytes:
         await asyncio.sleep(0)  # lets a rival in, as a real request would
-        return self.secrets.get(name) if name in set(SecretName) else self.configuration
+        if resource is not SECRETS:
+            found: dict[str, Any] | None = self.configuration
+        elif name in self.secrets:
+            data = {key: base64.b64encode(value).decode() for key, value in self.secrets[name].data.items()}
+            found = {"metadata": {"name": name, "resourceVersion": self.secrets[name].version}, "data": data}
+        else:
+            found = None
+        if found is None:
+            raise NotFoundError(ErrorAnswer(subject=name, message="not found"))
+        return orjson.dumps(found)
 
-    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+    async def create(self, _resource: Resource, _namespace: str, body: bytes) -> None:
         await asyncio.sleep(0)
+        manifest = orjson.loads(body)
+        name = manifest["metadata"]["name"]
         if name in self.secrets:
-            return False
+            raise AlreadyExistsError(ErrorAnswer(subject=name, message="exists"))
         self._write(name)
-        self.secrets[name] = Secret(data=dict(data), version="1")
-        return True
+        self.secrets[name] = Secret(data=data_of(manifest), version="1")
 
-    async def replace(self, name: str, data: Mapping[str, bytes], version: str) -> bool:
+    async def replace(self, _resource: Resource, _namespace: str, name: str, body: bytes) -> None:
         await asyncio.sleep(0)
+        manifest = orjson.loads(body)
+        version = manifest["metadata"]["resourceVersion"]
         if self.secrets[name].version != version:
-            return False
+            raise StaleError(ErrorAnswer(subject=name, message="stale"))
         self._write(name)
-        self.secrets[name] = Secret(data=dict(data), version=str(int(version) + 1))
-        return True
+        self.secrets[name] = Secret(data=data_of(manifest), version=str(int(version) + 1))
 
-    async def patch(self, name: str, patch: list[dict[str, Any]]) -> None:
+    async def patch(self, _resource: Resource, _namespace: str, _name: str, body: bytes, **_: Any) -> None:
         assert self.configuration is not None
         self._write("caBundle")
-        for step in patch:
+        for step in orjson.loads(body):
             _, _, index, *path = step["path"].split("/")
             webhook = self.configuration["webhooks"][int(index)]
             if step["op"] == "test":
@@ -63,9 +86,9 @@ class Cluster:
             else:
                 webhook[path[0]][path[1]] = step["value"]
 
-    async def apply(self, manifest: dict[str, Any]) -> None:
+    async def apply(self, _resource: Resource, _namespace: str, _name: str, body: bytes, **_: Any) -> None:
         self._write("configuration")
-        self.configuration = manifest
+        self.configuration = orjson.loads(body)
 
     def _write(self, what: str) -> None:
         if self.fail_after is not None and len(self.writes) >= self.fail_after:
@@ -85,6 +108,10 @@ class Cluster:
         assert self.configuration is not None
         for webhook in self.configuration["webhooks"]:
             assert base64.b64decode(webhook["clientConfig"]["caBundle"]) == self.trusted
+
+
+def data_of(manifest: dict[str, Any]) -> dict[str, bytes]:
+    return {key: base64.b64decode(value) for key, value in manifest["data"].items()}
 
 
 class Clock:
@@ -121,8 +148,7 @@ def new_keeper(
     )
     return CertificateKeeper(
         replace(own_certificate("system"), hosts=hosts),
-        secrets=cluster,
-        configurations=cluster,
+        client=cluster.as_client(),
         webhooks=webhooks,
         clock=clock,
         elapsed=clock.elapsed,
@@ -479,7 +505,7 @@ async def test_reason_of_a_wait_is_logged_once(
 async def test_client_that_undoes_every_write_makes_the_passes_slow(cluster: Cluster, clock: Clock) -> None:
     settings = KeeperSettings(interval=600, waiting=0, retry=600, spacing=0)
     want = own_certificate("system")
-    keeper = CertificateKeeper(want, secrets=cluster, configurations=cluster, webhooks=WEBHOOKS, settings=settings)
+    keeper = CertificateKeeper(want, client=cluster.as_client(), webhooks=WEBHOOKS, settings=settings)
     passes = 0
 
     def undo() -> None:

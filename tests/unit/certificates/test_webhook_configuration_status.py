@@ -14,8 +14,8 @@ from rukpak_py.core import x509
 NOW = datetime.now(UTC)
 CA = x509.issue_ca(NOW)
 CERTIFICATE = x509.issue_serving(CA, ("localhost",), NOW).certificate
-INSIDE = OurWebhooks.of("system", "")
-OUTSIDE = OurWebhooks.of("system", "https://192.0.2.1:9443/")
+INSIDE = OurWebhooks(system_namespace="system")
+OUTSIDE = OurWebhooks(system_namespace="system", url="https://192.0.2.1:9443/")
 SUBJECT = 'ValidatingWebhookConfiguration "rukpak-validating-webhook-configuration"'
 Edit = Callable[[list[dict[str, Any]]], object]
 

@@ -6,10 +6,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.certificates.own_webhooks import (
-    ServiceClient,
-    UrlClient,
+    OurWebhooks,
     own_certificate,
-    webhook_configuration,
 )
 from rukpak_py.core.ca_bundles import ca_bundle_patch
 
@@ -19,7 +17,7 @@ def by_name(configuration: dict[str, Any]) -> dict[str, dict[str, Any]]:
 
 
 def test_names_paths_and_policies_are_those_of_the_contract() -> None:
-    configuration = webhook_configuration(system_namespace="sys", client=ServiceClient("sys"))
+    configuration = OurWebhooks(system_namespace="sys").configuration()
     assert configuration["metadata"]["name"] == "rukpak-validating-webhook-configuration"
     webhooks = by_name(configuration)
     bundles, config_maps = webhooks["vbundles.core.rukpak.io"], webhooks["vconfigmaps.core.rukpak.io"]
@@ -40,9 +38,7 @@ def test_names_paths_and_policies_are_those_of_the_contract() -> None:
 
 
 def test_a_url_is_used_as_it_is() -> None:
-    configuration = webhook_configuration(
-        system_namespace="sys", client=UrlClient("https://192.0.2.1:9443/"), ca_bundle=b"PEM"
-    )
+    configuration = OurWebhooks(system_namespace="sys", url="https://192.0.2.1:9443/").configuration(b"PEM")
     client = by_name(configuration)["vbundles.core.rukpak.io"]["clientConfig"]
     assert client == {
         "url": "https://192.0.2.1:9443/validate-core-rukpak-io-v1alpha1-bundle",
@@ -51,7 +47,7 @@ def test_a_url_is_used_as_it_is() -> None:
 
 
 def test_only_what_differs_is_patched() -> None:
-    configuration = webhook_configuration(system_namespace="sys", client=ServiceClient("sys"), ca_bundle=b"new")
+    configuration = OurWebhooks(system_namespace="sys").configuration(b"new")
     assert ca_bundle_patch(configuration, b"new") == []
     configuration["webhooks"][1]["clientConfig"]["caBundle"] = "b2xk"
     assert ca_bundle_patch(configuration, b"new") == [

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.certificates.own_webhooks import ServiceClient, webhook_configuration
+from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import trusts
 from rukpak_py.core.x509 import KeyPair
@@ -30,7 +30,7 @@ def serving(authority: KeyPair) -> bytes:
 
 def configuration(*bundles: bytes) -> dict[str, Any]:
     """Our two webhooks; an empty bundle leaves the field out, as the chart does."""
-    manifest = webhook_configuration(system_namespace="sys", client=ServiceClient("sys"))
+    manifest = OurWebhooks(system_namespace="sys").configuration()
     for webhook, bundle in zip(manifest["webhooks"], bundles, strict=True):
         if bundle:
             webhook["clientConfig"]["caBundle"] = base64.b64encode(bundle).decode()

@@ -7,13 +7,12 @@ from collections.abc import Mapping, Sequence
 import pytest
 
 from rukpak_py.controllers.digest_key import DigestKeySecret
-from rukpak_py.controllers.system_objects import StoredObject, SystemObjects
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.metadata import Metadata
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.secrets import OwnSecrets, StoredObject
 
 
-class FakeSecrets(SystemObjects):
+class FakeSecrets(OwnSecrets):
     """`rivals` write first, one each time that we want to."""
 
     def __init__(
@@ -23,17 +22,17 @@ class FakeSecrets(SystemObjects):
         self.rivals = list(rivals)
         self.writes = 0
 
-    async def read(self, _resource: Resource, name: str) -> StoredObject | None:
+    async def read(self, name: str) -> StoredObject | None:
         await asyncio.sleep(0)
         if name not in self.stored:
             return None
         data = {key: base64.b64encode(value).decode() for key, value in self.stored[name].items()}
         return StoredObject(metadata=Metadata(resource_version="1"), sent_data=data)
 
-    async def create_secret(self, name: str, data: Mapping[str, bytes]) -> bool:
-        return await self.replace_secret(name, data, "")
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
+        return await self.replace(name, data, "")
 
-    async def replace_secret(self, name: str, data: Mapping[str, bytes], _version: str) -> bool:
+    async def replace(self, name: str, data: Mapping[str, bytes], _version: str) -> bool:
         if self.rivals:
             self.stored[name] = self.rivals.pop()
             return False

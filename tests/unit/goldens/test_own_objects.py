@@ -9,13 +9,12 @@ import orjson
 import pytest
 
 from rukpak_py.certificates import own_webhooks
-from rukpak_py.certificates.own_watch import WebhookConfigurations
+from rukpak_py.certificates.own_certificate import apply_configuration
 from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.certificates.secret import pair_data
 from rukpak_py.cli.cluster import running
 from rukpak_py.controllers import digest_key
 from rukpak_py.controllers.digest_key import DigestKeySecret
-from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.core.x509 import KeyPair
@@ -23,6 +22,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.events import EventRecorder, EventSubject, Note
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.secrets import OwnSecrets
 from rukpak_py.operator import process
 from tests.unit.goldens.pinned import check, use_pinned_names
 
@@ -45,13 +45,13 @@ class Server:
         return cast("Client", self)
 
 
-class NoSecrets(SystemObjects):
+class NoSecrets(OwnSecrets):
     def __init__(self) -> None:
         self.created: dict[str, Mapping[str, bytes]] = {}
 
-    async def read(self, _resource: Resource, _name: str) -> None: ...
+    async def read(self, _name: str) -> None: ...
 
-    async def create_secret(self, name: str, data: Mapping[str, bytes]) -> bool:
+    async def create(self, name: str, data: Mapping[str, bytes]) -> bool:
         self.created[name] = data
         return True
 
@@ -63,7 +63,7 @@ def names(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_secrets_of_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
     server, secrets = Server(), NoSecrets()
-    await SystemObjects(server.as_client(), "system").create_secret("any", {"a": b"x"})
+    await OwnSecrets(server.as_client(), "system").create("any", {"a": b"x"})
     monkeypatch.setattr(DigestKey, "new", lambda: DigestKey(bytes(KEY_BYTES)))
     await DigestKeySecret(secrets).get()
     key = {name: {field: len(value) for field, value in data.items()} for name, data in secrets.created.items()}
@@ -77,8 +77,8 @@ async def test_secrets_of_the_operator(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_the_webhook_configuration() -> None:
     server = Server()
-    manifest = OurWebhooks.of("system", "").configuration(b"ca")
-    await WebhookConfigurations(server.as_client()).apply(manifest)
+    manifest = OurWebhooks(system_namespace="system").configuration(b"ca")
+    await apply_configuration(server.as_client(), manifest)
     check("webhook configuration", {"written": [list(one) for one in server.written]})
 
 
