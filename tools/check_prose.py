@@ -1,13 +1,12 @@
 """The prose that no other check of `make lint` reads: docstrings, comments, names.
 
-    python -m tools.check_prose [--all]
+    python -m tools.check_prose
 
 A sentence has its subject first, and the subject is a thing with a name (CONTRIBUTING.md). Strings are not read: what
 a user sees is pinned by tests. A line that needs a word says `# noqa: PROSE001` and why; for a docstring that stands
-behind its end. `--all` reads the rooms in NOT_YET too, and changes nothing about them.
+behind its end.
 """
 
-import argparse
 import ast
 import io
 import re
@@ -19,7 +18,6 @@ from typing import NamedTuple
 
 ROOT = Path(__file__).parent.parent
 FOLDERS = ("rukpak_py", "tests", "tools", "e2e", "bench")
-NOT_YET: tuple[str, ...] = ()
 
 _WORD = re.compile(r"(?<![A-Za-z])(nobody|somebody|whoever)(?![a-z])", re.IGNORECASE)
 _OPENING = re.compile(r"\s*(What|Who|Whose|Of|By)\b")
@@ -69,16 +67,10 @@ def _words(kind: str, text: str, line: int) -> Iterator[Finding]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--all", action="store_true", help="read the rooms that are not covered yet too")
-    skipped = () if parser.parse_args().all else tuple(NOT_YET)
     failed = False
     for path in sorted(file for folder in FOLDERS for file in (ROOT / folder).rglob("*.py")):
-        name = path.relative_to(ROOT).as_posix()
-        if name.startswith(skipped):
-            continue
         for finding in check(path.read_text(encoding="utf-8")):
-            print(f"{name}:{finding.line}: {finding.message}")
+            print(f"{path.relative_to(ROOT).as_posix()}:{finding.line}: {finding.message}")
             failed = True
     sys.exit(failed)
 
