@@ -22,7 +22,7 @@ from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_rules import PlainReading
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, WRONG_TYPE, Reading
-from rukpak_py.formats.registry_v1.rules import accounts, additional, collisions, fields, rule_sets, shipped
+from rukpak_py.formats.registry_v1.rules import additional, collisions, rule_sets, shipped, workloads
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge, severity_in
 
@@ -200,7 +200,7 @@ def render_warnings(
             reading = read()
             found = [defect.finding for defect in reading.defects]
             found += judge((additional.READING_FAMILY,), reading, locator)
-            families = (additional.FAMILY, accounts.FAMILY, collisions.FAMILY, fields.FAMILY)
+            families = (additional.FAMILY, workloads.ACCOUNTS, collisions.FAMILY, shipped.FIELDS)
             found += judge(families, reading.complete(), locator)
             of_shipped = judge((shipped.FAMILY,), reading.complete(), locator)
             found += (finding for finding in of_shipped if finding.rule == _FIELDS_OF_ROLES)

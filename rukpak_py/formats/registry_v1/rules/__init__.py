@@ -6,7 +6,7 @@ Here is what rendering asks for, which does not pay for importing all the others
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Finding, InvalidBundleError
-from rukpak_py.formats.registry_v1.rules import collisions, fields, renderable, unsupported
+from rukpak_py.formats.registry_v1.rules import collisions, renderable, shipped, unsupported
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator, judge
 
@@ -24,6 +24,6 @@ def demand_renderable(request: InstallRequest, locator: Locator) -> None:
 
 def _refused(request: InstallRequest, locator: Locator) -> Iterator[Finding]:
     yield from judge((unsupported.FAMILY,), request, locator)
-    yield from judge((renderable.FAMILY, fields.INTEGERS), request.bundle, locator)
+    yield from judge((renderable.FAMILY, shipped.INTEGERS), request.bundle, locator)
     found = judge((collisions.FAMILY,), request.bundle, locator)
     yield from (finding for finding in found if finding.is_error)

@@ -6,11 +6,19 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import InstallMode, WebhookType
+from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import at, csvs, entries, is_semantic, mapping, name_of, text
+from rukpak_py.formats.registry_v1.rules.first_documents import (
+    EachOfCsv,
+    add_rows,
+    at,
+    csvs,
+    entries,
+    is_semantic,
+    mapping,
+    text,
+)
 from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[Reading] = Family(title="The ClusterServiceVersion", origin="operator-framework/api")
@@ -40,38 +48,6 @@ _REQUIRED: Final[dict[Path, str]] = {
 
 
 @FAMILY.rule(
-    "RV1-201",
-    title="The CSV's name is a DNS-1123 subdomain of at most 63 characters",
-    hint="Name the CSV `<package>.v<version>`: lower case letters, digits, `-` and `.`, at most 63 characters.",
-    error_only_in=Profile.OPM,
-)
-def the_name_is_valid(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        name = name_of(csv)
-        if reasons := _name_reasons(name):
-            message = f'metadata.name "{name}" is invalid: {",".join(reasons)}'
-            yield Problem(message=message, place=csv.place("metadata", "name"))
-
-
-@FAMILY.rule(
-    "RV1-202",
-    title="spec.replaces is the name of a CSV",
-    hint="Write the metadata.name of the CSV that this one replaces, or remove the field.",
-    error_only_in=Profile.OPM,
-)
-def what_it_replaces_is_valid(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        name = text(csv.manifest, "spec", "replaces")
-        if name and (reasons := _name_reasons(name)):
-            message = f'spec.replaces "{name}" is invalid: {",".join(reasons)}'
-            yield Problem(message=message, place=csv.place("spec", "replaces"))
-
-
-def _name_reasons(name: str) -> list[str]:
-    return [*dns.subdomain(name), *dns.label_value(name)]
-
-
-@FAMILY.rule(
     "RV1-203",
     title="The CSV has an apiVersion",
     hint="Begin the file with `apiVersion: operators.coreos.com/v1alpha1`.",
@@ -93,42 +69,29 @@ def the_api_version_is_given(reading: Reading) -> Iterator[Problem]:
 )
 def required_fields_are_given(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        for field in _missing_fields(csv):
+        for field in _missing_fields(csv.manifest):
             message = f"{path_text(field)} is missing"
             yield Problem(message=message, place=csv.place(*field, on_key=True), hint=_REQUIRED[field])
 
 
-def _missing_fields(csv: Document) -> Iterator[Path]:
+def _missing_fields(csv: Json) -> Iterator[Path]:
     """The fields that are missing. Nothing is told about the parts of a missing part."""
-    if _is_zero(at(csv.manifest, "metadata")):
+    if _is_zero(at(csv, "metadata")):
         yield ("metadata",)
-    if _is_zero(at(csv.manifest, "spec")):
+    if _is_zero(at(csv, "spec")):
         yield ("spec",)
         return
-    if not text(csv.manifest, "spec", "displayName"):
+    if not text(csv, "spec", "displayName"):
         yield "spec", "displayName"
-    if _is_zero(at(csv.manifest, "spec", "install")):
+    if _is_zero(at(csv, "spec", "install")):
         yield "spec", "install"
         return
-    if not text(csv.manifest, "spec", "install", "strategy"):
+    if not text(csv, "spec", "install", "strategy"):
         yield "spec", "install", "strategy"
-    strategy = mapping(csv.manifest, "spec", "install", "spec")
+    strategy = mapping(csv, "spec", "install", "spec")
     # As upstream: a strategy that says nothing at all lacks nothing.
     if not _is_zero(strategy) and strategy.get("deployments") is None:
         yield _DEPLOYMENTS
-
-
-@FAMILY.rule(
-    "RV1-701",
-    severity=Severity.WARNING,
-    title="The CSV installs a deployment",
-    hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
-)
-def something_is_installed(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        is_told = any(path == _DEPLOYMENTS[: len(path)] for path in _missing_fields(csv))
-        if not is_told and not at(csv.manifest, *_DEPLOYMENTS):
-            yield Problem(message="the CSV installs no deployment", place=csv.place(*_DEPLOYMENTS, on_key=True))
 
 
 def _is_zero(value: Any) -> bool:
@@ -141,19 +104,6 @@ def _is_zero(value: Any) -> bool:
         elif part is not None and (part or isinstance(part, list)):
             return False
     return True
-
-
-@FAMILY.rule(
-    "RV1-205",
-    title="The CSV says in which modes the operator can be installed",
-    hint="List the four modes in `spec.installModes`, each with `type` and `supported`.",
-)
-def install_modes_are_given(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if not _modes(csv):
-            yield Problem(
-                message="spec.installModes lists no install mode", place=csv.place("spec", "installModes", on_key=True)
-            )
 
 
 @FAMILY.rule(
@@ -174,21 +124,6 @@ def install_modes_are_listed_once(reading: Reading) -> Iterator[Problem]:
                 yield Problem(message=message, place=csv.place(*path, "type"))
 
 
-@FAMILY.rule(
-    "RV1-207",
-    title="At least one install mode is supported",
-    hint="Set `supported: true` for the modes in which the operator works, AllNamespaces if it can watch all of them.",
-)
-def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        modes = _modes(csv)
-        listed = [mode for _, mode in entries(csv.manifest, "spec", "installModes")]
-        is_known = all(isinstance(mode.get("supported"), bool | None) for mode in listed)  # else RV1-903 tells
-        if is_known and modes and not any(supported for _, supported in modes):
-            place = csv.place("spec", "installModes", on_key=True)
-            yield Problem(message="no install mode is supported", place=place)
-
-
 @FAMILY.further_check(
     "RV1-006",
     hint="CRDs are converted for the whole cluster: support AllNamespaces only, or remove `conversionCRDs`.",
@@ -196,7 +131,8 @@ def some_install_mode_is_supported(reading: Reading) -> Iterator[Problem]:
 def conversion_is_for_all_namespaces(reading: Reading) -> Iterator[Problem]:
     """Leave out webhooks of type conversion where there is a bundle: another rule tells of these."""
     for csv in csvs(reading):
-        if all(supported == (mode == InstallMode.ALL) for mode, supported in _modes(csv)):
+        modes = entries(csv.manifest, "spec", "installModes")
+        if all((mode.get("supported") is True) == (text(mode, "type") == InstallMode.ALL) for _, mode in modes):
             continue
         for path, webhook in entries(csv.manifest, "spec", "webhookdefinitions"):
             is_told = reading.bundle is not None and text(webhook, "type") == WebhookType.CONVERSION
@@ -206,26 +142,6 @@ def conversion_is_for_all_namespaces(reading: Reading) -> Iterator[Problem]:
                     "for which the CSV must support the install mode AllNamespaces and no other"
                 )
                 yield Problem(message=message, place=csv.place(*path, "conversionCRDs", on_key=True))
-
-
-def _modes(csv: Document) -> list[tuple[str, bool]]:
-    return [
-        (text(mode, "type"), mode.get("supported") is True) for _, mode in entries(csv.manifest, "spec", "installModes")
-    ]
-
-
-@FAMILY.rule(
-    "RV1-209",
-    severity=Severity.WARNING,
-    title="The CSV says which version of Kubernetes it needs",
-    hint="Write the lowest version of Kubernetes that the operator works with, as `1.25.0`.",
-)
-def min_kube_version_is_set(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        version = at(csv.manifest, "spec", "minKubeVersion")
-        if version is None or (isinstance(version, str) and not version.strip()):
-            message = "spec.minKubeVersion is not set: clusters of every version may install the operator"
-            yield Problem(message=message, place=csv.place("spec", "minKubeVersion", on_key=True))
 
 
 @FAMILY.rule(
@@ -259,29 +175,106 @@ def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
                 yield Problem(message=message, place=csv.place("metadata", "annotations", key, on_key=True))
 
 
-@FAMILY.rule(
-    "RV1-212",
-    severity=Severity.WARNING,
-    title="Properties are in metadata/properties.yaml",
-    hint="Move the properties to metadata/properties.yaml, as a list below `properties:`, and remove the annotation.",
-)
-def properties_have_their_file(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if "olm.properties" in mapping(csv.manifest, "metadata", "annotations"):
-            message = "the CSV has the annotation olm.properties"
-            yield Problem(message=message, place=csv.place("metadata", "annotations", "olm.properties", on_key=True))
+def _not_a_name(field: str, name: str) -> str:
+    reasons = [*dns.subdomain(name), *dns.label_value(name)]
+    return f'{field} "{name}" is invalid: {",".join(reasons)}' if reasons else ""
 
 
-@FAMILY.rule(
-    "RV1-213",
-    title="The name of an owned CRD has a group",
-    hint="Write the CRD's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
-    error_only_in=Profile.OPM,
+def _no_deployment(csv: Json) -> str:
+    is_told = any(path == _DEPLOYMENTS[: len(path)] for path in _missing_fields(csv))
+    return "" if is_told or at(csv, *_DEPLOYMENTS) else "the CSV installs no deployment"
+
+
+def _no_supported_mode(csv: Json) -> str:
+    listed = [mode.get("supported") for _, mode in entries(csv, "spec", "installModes")]
+    is_known = all(isinstance(supported, bool | None) for supported in listed)  # else RV1-903 tells
+    return "no install mode is supported" if is_known and listed and True not in listed else ""
+
+
+def _no_min_kube_version(csv: Json) -> str:
+    version = at(csv, "spec", "minKubeVersion")
+    is_set = version is not None and not (isinstance(version, str) and not version.strip())
+    return "" if is_set else "spec.minKubeVersion is not set: clusters of every version may install the operator"
+
+
+add_rows(
+    FAMILY,
+    EachOfCsv(
+        id="RV1-201",
+        title="The CSV's name is a DNS-1123 subdomain of at most 63 characters",
+        hint="Name the CSV `<package>.v<version>`: lower case letters, digits, `-` and `.`, at most 63 characters.",
+        field=("metadata", "name"),
+        defect=lambda csv: _not_a_name("metadata.name", text(csv, "metadata", "name")),
+        error_only_in=Profile.OPM,
+    ),
+    EachOfCsv(
+        id="RV1-202",
+        title="spec.replaces is the name of a CSV",
+        hint="Write the metadata.name of the CSV that this one replaces, or remove the field.",
+        field=("spec", "replaces"),
+        defect=lambda csv: (name := text(csv, "spec", "replaces")) and _not_a_name("spec.replaces", name),
+        error_only_in=Profile.OPM,
+    ),
+    EachOfCsv(
+        id="RV1-701",
+        title="The CSV installs a deployment",
+        hint="List the operator's deployment in spec.install.spec.deployments: without one nothing runs.",
+        field=_DEPLOYMENTS,
+        on_key=True,
+        defect=_no_deployment,
+        severity=Severity.WARNING,
+    ),
+    EachOfCsv(
+        id="RV1-205",
+        title="The CSV says in which modes the operator can be installed",
+        hint="List the four modes in `spec.installModes`, each with `type` and `supported`.",
+        field=("spec", "installModes"),
+        on_key=True,
+        defect=lambda csv: (
+            "" if any(entries(csv, "spec", "installModes")) else "spec.installModes lists no install mode"
+        ),
+    ),
+    EachOfCsv(
+        id="RV1-207",
+        title="At least one install mode is supported",
+        hint="Set `supported: true` for the modes in which the operator works, AllNamespaces if it can watch all of "
+        "them.",
+        field=("spec", "installModes"),
+        on_key=True,
+        defect=_no_supported_mode,
+    ),
+    EachOfCsv(
+        id="RV1-209",
+        title="The CSV says which version of Kubernetes it needs",
+        hint="Write the lowest version of Kubernetes that the operator works with, as `1.25.0`.",
+        field=("spec", "minKubeVersion"),
+        on_key=True,
+        defect=_no_min_kube_version,
+        severity=Severity.WARNING,
+    ),
+    EachOfCsv(
+        id="RV1-212",
+        title="Properties are in metadata/properties.yaml",
+        hint="Move the properties to metadata/properties.yaml, as a list below `properties:`, and remove the "
+        "annotation.",
+        field=("metadata", "annotations", "olm.properties"),
+        on_key=True,
+        defect=lambda csv: (
+            "the CSV has the annotation olm.properties"
+            if "olm.properties" in mapping(csv, "metadata", "annotations")
+            else ""
+        ),
+        severity=Severity.WARNING,
+    ),
+    EachOfCsv(
+        id="RV1-213",
+        title="The name of an owned CRD has a group",
+        hint="Write the CRD's metadata.name, `<plural>.<group>`, as in `demos.example.com`.",
+        of=["spec.customresourcedefinitions.owned[]"],
+        field=("name",),
+        defect=lambda owned: (
+            "" if "." in (name := text(owned, "name")) else f"the name '{name}' of an owned CRD has no group"
+        ),
+        error_only_in=Profile.OPM,
+    ),
 )
-def owned_names_have_a_group(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
-            name = text(owned, "name")
-            if "." not in name:
-                message = f"the name '{name}' of an owned CRD has no group"
-                yield Problem(message=message, place=csv.place(*path, "name"))

@@ -1,10 +1,16 @@
-"""The examples of a CSV: the annotation that holds them, and how they fit the APIs that the CSV owns."""
+"""The examples of a CSV: the annotation that holds them, and how they fit the APIs that the CSV owns.
 
+The place of a character of the annotation is known exactly where the lines of the text are found in the file as they
+are: block scalars, and texts on one line. Else the place is told within the text.
+"""
+
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.content import json_stream
+from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core import json_text
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile, Severity
@@ -12,14 +18,44 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, mapping, text
-from rukpak_py.formats.registry_v1.rules.text_places import inside, text_position
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", origin="operator-framework/api")
 
+_BLOCK = re.compile(r"(?:[&!]\S+\s+)*\|")
+_EXCERPT = 20  # characters on each side
 _KEYS: Final = ("alm-examples", "olm.examples")  # the first one that is there counts
 _SHOWN: Final = 40  # characters of a number that is too large
 _FORM_HINT: Final = "Write a JSON list with one example object for each owned API, each with `apiVersion` and `kind`."
+
+
+def text_position(source: bytes, place: Place, text: str, index: int) -> tuple[int, int] | None:
+    """Line and column in the file; None where they cannot be told."""
+    found = Positions(source).of(place.document, place.path)
+    lines = source.decode("utf-8-sig", "replace").replace("\r\n", "\n").split("\n")
+    if found is None or found.line > len(lines):
+        return None
+    above, column = _line_and_column(text, index)
+    wanted = text.split("\n")[above]
+    first = lines[found.line - 1]
+    if _BLOCK.match(first, found.column - 1):
+        line = found.line + 1 + above
+        written = lines[line - 1] if line <= len(lines) else ""
+        indent = len(written) - len(wanted)
+        return (line, indent + column + 1) if written.endswith(wanted) and not written[:indent].strip() else None
+    start = first.find(text, found.column - 1)
+    return (found.line, start + index + 1) if start >= 0 and "\n" not in text else None
+
+
+def inside(text: str, index: int) -> str:
+    line, column = _line_and_column(text, index)
+    excerpt = " ".join(text[max(0, index - _EXCERPT) : index + _EXCERPT].split())
+    return f"at line {line + 1}, column {column + 1} of the text, near `{excerpt}`"
+
+
+def _line_and_column(text: str, index: int) -> tuple[int, int]:
+    """The line and the column, from 0."""
+    return text.count("\n", 0, index), index - text.rfind("\n", 0, index) - 1
 
 
 @FAMILY.rule(

@@ -2,16 +2,25 @@
 
 Nothing here went through typed decoding. A value of the wrong type counts as absent: reading the bundle tells that, and
 every other rule still runs, also when there is no bundle because some other file is broken.
+
+`EachOfCsv` is a rule of the form "each X of the CSV has Y": these rules are rows of tables.
 """
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
 
+from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core import versions
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
+from rukpak_py.formats.rules import Family, Problem
+
+# Where the rules of the CSV's permissions stand, for `each`.
+RULES: Final = ("spec.install.spec.permissions[].rules[]", "spec.install.spec.clusterPermissions[].rules[]")
 
 
 def manifest_files(reading: Reading) -> list[ManifestFile]:
@@ -74,6 +83,44 @@ def entries(value: Any, *path: str) -> Iterator[tuple[tuple[str | int, ...], Jso
     for index, item in enumerate(found if isinstance(found, list) else []):
         if isinstance(item, dict | None):
             yield (*path, index), item or {}
+
+
+def each(csv: Document, where: str) -> list[tuple[tuple[str | int, ...], Json]]:
+    """The mappings at `spec.links[]`, also through several lists, each with its path; without a list the CSV itself."""
+    found: list[tuple[tuple[str | int, ...], Json]] = [((), csv.manifest)]
+    for listed in where.split("[]")[:-1]:
+        field = listed.removeprefix(".").split(".")
+        found = [((*path, *below), item) for path, outer in found for below, item in entries(outer, *field)]
+    return found
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EachOfCsv:
+    """A rule. `defect` is the message about one of `of`, empty where nothing is wrong; it stands at `field` there."""
+
+    id: str
+    title: str
+    hint: str
+    of: Sequence[str] = ("",)  # as for `each`
+    field: Path = ()
+    on_key: bool = False
+    defect: Callable[[Json], str]
+    severity: Severity = Severity.ERROR
+    error_only_in: Profile | None = None
+
+    def check(self, reading: Reading) -> Iterator[Problem]:
+        for csv in csvs(reading):
+            for path, judged in (found for where in self.of for found in each(csv, where)):
+                if message := self.defect(judged):
+                    yield Problem(message=message, place=csv.place(*path, *self.field, on_key=self.on_key))
+
+
+def add_rows(family: Family[Reading], *rows: EachOfCsv) -> None:
+    for row in rows:
+        rule = family.rule(
+            row.id, title=row.title, hint=row.hint, severity=row.severity, error_only_in=row.error_only_in
+        )
+        rule(row.check)
 
 
 def annotation(document: Document, key: str) -> str:

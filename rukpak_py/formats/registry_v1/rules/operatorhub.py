@@ -2,19 +2,45 @@
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Final
 
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.text import excerpt
+from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import annotation, at, csvs, entries, mapping, text
-from rukpak_py.formats.registry_v1.rules.removed_apis import removed_apis_are_not_used
+from rukpak_py.formats.registry_v1.rules.first_documents import (
+    RULES,
+    EachOfCsv,
+    add_rows,
+    annotation,
+    at,
+    csvs,
+    each,
+    first_documents,
+    mapping,
+    name_of,
+    text,
+    texts,
+)
 from rukpak_py.formats.registry_v1.rules.urls import is_request_uri
-from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="OperatorHub.io", origin="operator-framework/api, validator operatorhub")
 
+_RBAC: Final = "rbac.authorization.k8s.io/v1beta1"
+# (apiVersion, kind) -> the minor version of Kubernetes 1 that removed it
+_REMOVED: Final = {
+    (_RBAC, "ClusterRole"): 22,
+    (_RBAC, "ClusterRoleBinding"): 22,
+    (_RBAC, "Role"): 22,
+    (_RBAC, "RoleBinding"): 22,
+    ("scheduling.k8s.io/v1beta1", "PriorityClass"): 22,
+    ("policy/v1beta1", "PodDisruptionBudget"): 25,
+}
+# (group, resource) of which no version is left
+_REMOVED_RESOURCES: Final = {("policy", "podsecuritypolicies"): 25}
 _CAPABILITIES: Final = ("Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot")
 _CATEGORIES: Final = frozenset(
     {
@@ -37,7 +63,6 @@ _CATEGORIES: Final = frozenset(
     }
 )
 _MEDIA_TYPES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
-
 _SHOWN: Final = 320  # characters of what is no address; the longest that there are have so many
 # Every repeat is possessive: what may follow it is never one of its own characters, so giving back cannot help.
 _ATOM: Final = r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,."]++'
@@ -49,24 +74,13 @@ _EMAIL: Final = re.compile(rf"[ \t]*+(?:{_ADDRESS}|{_PHRASE}<{_ADDRESS}>)[ \t]*+
 
 
 @FAMILY.rule(
-    "RV1-601",
-    title="The provider has a name",
-    hint="Name the person or company behind the operator in `spec.provider.name`.",
-)
-def the_provider_is_named(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if not text(csv.manifest, "spec", "provider", "name").strip():
-            yield Problem(message="spec.provider.name is not set", place=csv.place("spec", "provider", on_key=True))
-
-
-@FAMILY.rule(
     "RV1-602",
     title="A maintainer has a name and an e-mail address",
     hint="Write `name` and `email` for each maintainer, the address as `name@example.com`.",
 )
 def maintainers_can_be_reached(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        for path, maintainer in entries(csv.manifest, "spec", "maintainers"):
+        for path, maintainer in each(csv, "spec.maintainers[]"):
             name, email = text(maintainer, "name"), text(maintainer, "email")
             if not name or not email:
                 message = "a maintainer must have both name and email"
@@ -83,7 +97,7 @@ def maintainers_can_be_reached(reading: Reading) -> Iterator[Problem]:
 )
 def links_lead_somewhere(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        for path, link in entries(csv.manifest, "spec", "links"):
+        for path, link in each(csv, "spec.links[]"):
             name, url = text(link, "name"), text(link, "url")
             if not name or not url:
                 message = "a link must have both name and url"
@@ -91,19 +105,6 @@ def links_lead_somewhere(reading: Reading) -> Iterator[Problem]:
             if url and not is_request_uri(url):
                 message = f"'{url}' is not a valid URL"
                 yield Problem(message=message, place=csv.place(*path, "url"))
-
-
-@FAMILY.rule(
-    "RV1-604",
-    title="The capability level is known",
-    hint=f"Write one of: {', '.join(_CAPABILITIES)}.",
-)
-def capabilities_are_known(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        level = at(csv.manifest, "metadata", "annotations", "capabilities")
-        if isinstance(level, str) and level not in _CAPABILITIES:
-            message = f"the annotation capabilities is '{level}', which is not a capability level"
-            yield Problem(message=message, place=csv.place("metadata", "annotations", "capabilities"))
 
 
 @FAMILY.rule(
@@ -122,24 +123,6 @@ def categories_are_known(reading: Reading) -> Iterator[Problem]:
 
 
 @FAMILY.rule(
-    "RV1-606",
-    title="The operator has a version",
-    hint="Write the version of the operator in `spec.version`, as `1.2.3`.",
-)
-def the_version_is_set(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if _is_zero_version(text(csv.manifest, "spec", "version")):
-            yield Problem(message="spec.version is not set", place=csv.place("spec", "version", on_key=True))
-
-
-def _is_zero_version(version: str) -> bool:
-    try:
-        return not version or versions.tolerant(version) == versions.tolerant("0.0.0")
-    except ValueError:  # told when the bundle is read
-        return False
-
-
-@FAMILY.rule(
     "RV1-607",
     title="There is one icon, with data and a known media type",
     hint="Write one entry in `spec.icon`: `base64data`, and a `mediatype` which is one of "
@@ -147,7 +130,7 @@ def _is_zero_version(version: str) -> bool:
 )
 def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        icons = list(entries(csv.manifest, "spec", "icon"))
+        icons = each(csv, "spec.icon[]")
         if len(icons) > 1:
             yield Problem(message="there must be only one icon", place=csv.place("spec", "icon", on_key=True))
         for path, icon in icons:
@@ -160,23 +143,95 @@ def the_icon_is_valid(reading: Reading) -> Iterator[Problem]:
                 yield Problem(message=message, place=csv.place(*path, "mediatype"))
 
 
-@FAMILY.rule(
-    "RV1-608",
-    severity=Severity.WARNING,
-    title="There is an icon",
-    hint="Add an icon in `spec.icon`: `base64data` and `mediatype`.",
+def _is_zero_version(version: str) -> bool:
+    try:
+        return not version or versions.tolerant(version) == versions.tolerant("0.0.0")
+    except ValueError:  # told when the bundle is read
+        return False
+
+
+add_rows(
+    FAMILY,
+    EachOfCsv(
+        id="RV1-601",
+        title="The provider has a name",
+        hint="Name the person or company behind the operator in `spec.provider.name`.",
+        field=("spec", "provider"),
+        on_key=True,
+        defect=lambda csv: "" if text(csv, "spec", "provider", "name").strip() else "spec.provider.name is not set",
+    ),
+    EachOfCsv(
+        id="RV1-604",
+        title="The capability level is known",
+        hint=f"Write one of: {', '.join(_CAPABILITIES)}.",
+        field=("metadata", "annotations", "capabilities"),
+        defect=lambda csv: (
+            f"the annotation capabilities is '{level}', which is not a capability level"
+            if isinstance(level := at(csv, "metadata", "annotations", "capabilities"), str)
+            and level not in _CAPABILITIES
+            else ""
+        ),
+    ),
+    EachOfCsv(
+        id="RV1-606",
+        title="The operator has a version",
+        hint="Write the version of the operator in `spec.version`, as `1.2.3`.",
+        field=("spec", "version"),
+        on_key=True,
+        defect=lambda csv: "spec.version is not set" if _is_zero_version(text(csv, "spec", "version")) else "",
+    ),
+    EachOfCsv(
+        id="RV1-608",
+        title="There is an icon",
+        hint="Add an icon in `spec.icon`: `base64data` and `mediatype`.",
+        field=("spec", "icon"),
+        on_key=True,
+        defect=lambda csv: "spec.icon is not set" if at(csv, "spec", "icon") is None else "",
+        severity=Severity.WARNING,
+    ),
 )
-def there_is_an_icon(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        if at(csv.manifest, "spec", "icon") is None:
-            yield Problem(message="spec.icon is not set", place=csv.place("spec", "icon", on_key=True))
 
 
-FAMILY.rule(
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Use:
+    minor: int
+    what: str
+    place: Place
+
+
+@FAMILY.rule(
     "RV1-610",
     severity=Severity.WARNING,
     title="A bundle uses no API that Kubernetes has removed",
     hint="Rewrite the object for the version of the API that replaced this one, or remove the permission. It is an "
     "error if spec.minKubeVersion allows only versions of Kubernetes without the API.",
     may_be_error=True,
-)(removed_apis_are_not_used)
+)
+def removed_apis_are_not_used(reading: Reading) -> Iterator[Problem]:
+    lowest = min(map(_lowest_minor, csvs(reading)), default=0)
+    for use in _uses(reading):
+        message = f"Kubernetes 1.{use.minor} removed what the bundle uses: {use.what}"
+        severity = Severity.ERROR if lowest >= use.minor else None
+        yield Problem(message=message, place=use.place, severity=severity)
+
+
+def _uses(reading: Reading) -> Iterator[_Use]:
+    for document in first_documents(reading):
+        api_version, kind = text(document.manifest, "apiVersion"), text(document.manifest, "kind")
+        if minor := _REMOVED.get((api_version, kind)):
+            what = f"{kind} {name_of(document)} of {api_version}"
+            yield _Use(minor=minor, what=what, place=document.place("apiVersion"))
+    for csv in csvs(reading):
+        for path, rule in (found for where in RULES for found in each(csv, where)):
+            for (group, resource), minor in _REMOVED_RESOURCES.items():
+                if group in texts(rule, "apiGroups") and resource in texts(rule, "resources"):
+                    yield _Use(minor=minor, what=f"a permission for {resource}", place=csv.place(*path))
+
+
+def _lowest_minor(csv: Document) -> int:
+    """The minor version of Kubernetes 1 that the CSV needs at least; 0 when it does not say."""
+    try:
+        lowest = versions.tolerant(text(csv.manifest, "spec", "minKubeVersion"))
+    except ValueError:
+        return 0
+    return lowest.minor if lowest.major == 1 else 0

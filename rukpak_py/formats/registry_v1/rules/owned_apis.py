@@ -1,16 +1,18 @@
 """Rules about the ClusterServiceVersion and the CRDs of a bundle together, for catalogs."""
 
 from collections.abc import Iterable, Iterator
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, Self
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
-    annotation,
+    EachOfCsv,
+    add_rows,
     at,
     csvs,
+    each,
     entries,
     name_of,
     of_kind,
@@ -20,6 +22,7 @@ from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="ClusterServiceVersion and CRDs", origin="operator-framework/api")
 
+_OWNED: Final = "spec.customresourcedefinitions.owned[]"
 _SUBSTITUTES: Final = "olm.substitutesFor"
 _DEFINITION_VERSIONS: Final = frozenset({"apiextensions.k8s.io/v1", OLD_DEFINITIONS})
 
@@ -28,6 +31,10 @@ class Api(NamedTuple):
     definition: str
     version: str
     kind: str
+
+    @classmethod
+    def of(cls, owned: Json) -> Self:
+        return cls(text(owned, "name"), text(owned, "version"), text(owned, "kind"))
 
     def __str__(self) -> str:
         return f"CRD {self.definition}, version {self.version}, kind {self.kind}"
@@ -50,7 +57,8 @@ def owned_versions_are_shipped(reading: Reading) -> Iterator[Problem]:
     bundle = reading.bundle
     known = None if bundle is None else {definition.name for definition in bundle.definitions}
     for csv in csvs(reading):
-        for path, api, _ in _owned(csv):
+        for path, owned in each(csv, _OWNED):
+            api = Api.of(owned)
             if api not in shipped and (known is None or api.definition in known):
                 message = f"the owned {api} is not in the bundle: {_what_is_shipped(api, shipped)}"
                 yield Problem(message=message, place=csv.place(*path, "name"))
@@ -67,20 +75,6 @@ def _what_is_shipped(api: Api, shipped: Iterable[Api]) -> str:
 
 
 @FAMILY.rule(
-    "RV1-402",
-    title="An entry of an owned CRD gives no group",
-    hint="Remove `group`: the name of the CRD ends in it.",
-    error_only_in=Profile.OPM,
-)
-def owned_entries_have_no_group(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        for path, api, group in _owned(csv):
-            if group:
-                message = f"the entry of the owned {api} has the field `group`, for which `opm` refuses the bundle"
-                yield Problem(message=message, place=csv.place(*path, "group", on_key=True))
-
-
-@FAMILY.rule(
     "RV1-403",
     severity=Severity.WARNING,
     title="The CSV owns each version of a CRD that the bundle serves",
@@ -89,27 +83,10 @@ def owned_entries_have_no_group(reading: Reading) -> Iterator[Problem]:
 )
 def served_versions_are_owned(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        owned = {api for _, api, _ in _owned(csv)}
+        owned = {Api.of(entry) for _, entry in each(csv, _OWNED)}
         for api, version in _shipped(reading).items():
             if api not in owned and version.is_served:
                 yield Problem(message=f"the CSV does not own {api}", place=version.place)
-
-
-@FAMILY.rule(
-    "RV1-404",
-    title="A bundle is a release of a version, or substitutes another bundle, not both",
-    hint="Remove `spec.release`, or the annotation `olm.substitutesFor`.",
-    error_only_in=Profile.OPM,
-)
-def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        release, substituted = text(csv.manifest, "spec", "release"), annotation(csv, _SUBSTITUTES)
-        if release and substituted:
-            message = (
-                f"the CSV has both the release {release} and the annotation {_SUBSTITUTES} ({substituted}), "
-                "which exclude each other"
-            )
-            yield Problem(message=message, place=csv.place("metadata", "annotations", _SUBSTITUTES))
 
 
 @FAMILY.rule(
@@ -121,15 +98,48 @@ def a_release_substitutes_nothing(reading: Reading) -> Iterator[Problem]:
 def owned_definitions_are_listed_once(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         listed: set[Api] = set()
-        for path, api, _ in _owned(csv):
+        for path, owned in each(csv, _OWNED):
+            api = Api.of(owned)
             if api in listed:
                 yield Problem(message=f"the owned {api} is listed twice", place=csv.place(*path, "name"))
             listed.add(api)
 
 
-def _owned(csv: Document) -> Iterator[tuple[tuple[str | int, ...], Api, str]]:
-    for path, owned in entries(csv.manifest, "spec", "customresourcedefinitions", "owned"):
-        yield path, Api(text(owned, "name"), text(owned, "version"), text(owned, "kind")), text(owned, "group")
+def _both_release_and_substitute(csv: Json) -> str:
+    release, substituted = text(csv, "spec", "release"), text(csv, "metadata", "annotations", _SUBSTITUTES)
+    if not release or not substituted:
+        return ""
+    return (
+        f"the CSV has both the release {release} and the annotation {_SUBSTITUTES} ({substituted}), "
+        "which exclude each other"
+    )
+
+
+add_rows(
+    FAMILY,
+    EachOfCsv(
+        id="RV1-402",
+        title="An entry of an owned CRD gives no group",
+        hint="Remove `group`: the name of the CRD ends in it.",
+        of=[_OWNED],
+        field=("group",),
+        on_key=True,
+        defect=lambda owned: (
+            f"the entry of the owned {Api.of(owned)} has the field `group`, for which `opm` refuses the bundle"
+            if text(owned, "group")
+            else ""
+        ),
+        error_only_in=Profile.OPM,
+    ),
+    EachOfCsv(
+        id="RV1-404",
+        title="A bundle is a release of a version, or substitutes another bundle, not both",
+        hint="Remove `spec.release`, or the annotation `olm.substitutesFor`.",
+        field=("metadata", "annotations", _SUBSTITUTES),
+        defect=_both_release_and_substitute,
+        error_only_in=Profile.OPM,
+    ),
+)
 
 
 def _shipped(reading: Reading) -> dict[Api, _Version]:

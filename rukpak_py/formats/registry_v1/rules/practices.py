@@ -12,8 +12,11 @@ from rukpak_py.formats.registry_v1.bundle import Json
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, PACKAGE
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
+    RULES,
+    EachOfCsv,
+    add_rows,
     csvs,
-    entries,
+    each,
     is_semantic,
     mapping,
     name_of,
@@ -36,23 +39,6 @@ _IMAGE: Final = re.compile(
 
 
 @FAMILY.rule(
-    "RV1-702",
-    severity=Severity.WARNING,
-    title="Containers request CPU and memory",
-    hint="Set `cpu` and `memory` in `resources.requests`: the scheduler needs them, and quotas may demand them.",
-)
-def containers_request_resources(reading: Reading) -> Iterator[Problem]:
-    """A limit is a request, too, where none is given."""
-    for csv in csvs(reading):
-        for path, deployment in entries(csv.manifest, "spec", "install", "spec", "deployments"):
-            for below, container in entries(deployment, "spec", "template", "spec", "containers"):
-                given = {**mapping(container, "resources", "limits"), **mapping(container, "resources", "requests")}
-                if missing := [resource for resource in ("cpu", "memory") if resource not in given]:
-                    message = f"container '{text(container, 'name')}' does not request {' and '.join(missing)}"
-                    yield Problem(message=message, place=csv.place(*path, *below))
-
-
-@FAMILY.rule(
     "RV1-703",
     severity=Severity.WARNING,
     title="Owned and required CRDs are described",
@@ -61,7 +47,7 @@ def containers_request_resources(reading: Reading) -> Iterator[Problem]:
 def definitions_are_described(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         for field in ("owned", "required"):
-            for path, entry in entries(csv.manifest, "spec", "customresourcedefinitions", field):
+            for path, entry in each(csv, f"spec.customresourcedefinitions.{field}[]"):
                 if not text(entry, "description"):
                     message = f"the {field} CRD '{text(entry, 'name')}' has no description"
                     yield Problem(message=message, place=csv.place(*path))
@@ -81,30 +67,6 @@ def channels_follow_the_convention(reading: Reading) -> Iterator[Problem]:
     if odd:
         message = f"these channels do not begin with {', '.join(_CHANNEL_PREFIXES)}: {', '.join(odd)}"
         yield Problem(message=message, place=annotations.place(CHANNELS))
-
-
-@FAMILY.rule(
-    "RV1-705",
-    severity=Severity.WARNING,
-    title="The operator may not create CRDs",
-    hint="Ship the CRDs in the bundle: what the operator creates is neither upgraded nor removed with the bundle.",
-)
-def definitions_are_not_created(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        for field in ("permissions", "clusterPermissions"):
-            for path, permission in entries(csv.manifest, "spec", "install", "spec", field):
-                for below, rule in entries(permission, "rules"):
-                    if _creates_definitions(rule):
-                        message = "the operator may create CRDs"
-                        yield Problem(message=message, place=csv.place(*path, *below))
-
-
-def _creates_definitions(rule: Json) -> bool:
-    return (
-        "apiextensions.k8s.io" in texts(rule, "apiGroups")
-        and not {"*", "customresourcedefinitions"}.isdisjoint(texts(rule, "resources"))
-        and not {"*", "create"}.isdisjoint(texts(rule, "verbs"))
-    )
 
 
 @FAMILY.rule(
@@ -150,7 +112,7 @@ def the_name_holds_the_release(reading: Reading) -> Iterator[Problem]:
 )
 def related_images_are_references(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        for path, related in entries(csv.manifest, "spec", "relatedImages"):
+        for path, related in each(csv, "spec.relatedImages[]"):
             image, index = text(related, "image"), path[-1]
             if not image:
                 yield Problem(message=f"spec.relatedImages[{index}] names no image", place=csv.place(*path))
@@ -173,3 +135,40 @@ def the_bundle_is_small(reading: Reading) -> Iterator[Problem]:
         yield Problem(message=f"the compressed bundle has {size} bytes, more than {_MOST_BYTES}")
     elif size > _MOST_BYTES * 85 // 100:
         yield Problem(message=f"the compressed bundle has {size} bytes, nearly {_MOST_BYTES}")
+
+
+def _not_requested(container: Json) -> str:
+    """A limit is a request, too, where none is given."""
+    given = {**mapping(container, "resources", "limits"), **mapping(container, "resources", "requests")}
+    missing = [resource for resource in ("cpu", "memory") if resource not in given]
+    return f"container '{text(container, 'name')}' does not request {' and '.join(missing)}" if missing else ""
+
+
+def _creates_definitions(rule: Json) -> str:
+    is_one = (
+        "apiextensions.k8s.io" in texts(rule, "apiGroups")
+        and not {"*", "customresourcedefinitions"}.isdisjoint(texts(rule, "resources"))
+        and not {"*", "create"}.isdisjoint(texts(rule, "verbs"))
+    )
+    return "the operator may create CRDs" if is_one else ""
+
+
+add_rows(
+    FAMILY,
+    EachOfCsv(
+        id="RV1-702",
+        title="Containers request CPU and memory",
+        hint="Set `cpu` and `memory` in `resources.requests`: the scheduler needs them, and quotas may demand them.",
+        of=["spec.install.spec.deployments[].spec.template.spec.containers[]"],
+        defect=_not_requested,
+        severity=Severity.WARNING,
+    ),
+    EachOfCsv(
+        id="RV1-705",
+        title="The operator may not create CRDs",
+        hint="Ship the CRDs in the bundle: what the operator creates is neither upgraded nor removed with the bundle.",
+        of=RULES,
+        defect=_creates_definitions,
+        severity=Severity.WARNING,
+    ),
+)

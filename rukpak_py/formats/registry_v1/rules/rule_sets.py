@@ -11,23 +11,20 @@ from rukpak_py.core.findings import Profile
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import (
-    accounts,
     additional,
     cluster_service_version,
     collisions,
     definition_parts,
     definitions,
     examples,
-    fields,
     layout,
-    names,
+    metadata_files,
     objects,
     operatorhub,
     owned_apis,
     practices,
     renderable,
     shipped,
-    unread,
     unsupported,
     webhooks,
     workloads,
@@ -38,14 +35,14 @@ from rukpak_py.formats.rules import Family
 BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
     renderable.FAMILY,
     additional.FAMILY,
-    names.FAMILY,
-    accounts.FAMILY,
+    metadata_files.NAMES,
+    workloads.ACCOUNTS,
     collisions.FAMILY,
     workloads.FAMILY,
     webhooks.FAMILY,
     shipped.FAMILY,
-    fields.FAMILY,
-    fields.INTEGERS,
+    shipped.FIELDS,
+    shipped.INTEGERS,
 )
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
@@ -56,7 +53,7 @@ READING_FAMILIES: tuple[Family[Reading], ...] = (
     owned_apis.FAMILY,
     objects.FAMILY,
     additional.READING_FAMILY,
-    unread.FAMILY,
+    metadata_files.UNREAD,
 )
 REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (unsupported.FAMILY,)
 

@@ -1,4 +1,8 @@
-"""Rules for the CRDs and other objects that a bundle ships: what an API server refuses, or drops without a word."""
+"""Rules for the CRDs and other objects that a bundle ships: what an API server refuses, or drops without a word.
+
+An integer that does not fit prevents rendering: the server takes it for another one without a word. An unknown field is
+left out where we render for people; in a cluster the server decides, which may know more fields than we do.
+"""
 
 from collections.abc import Iterator
 from typing import Any, Final
@@ -6,6 +10,7 @@ from typing import Any, Final
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
@@ -13,8 +18,11 @@ from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUP
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.rules import Family, Problem, path_text
+from rukpak_py.formats.type_defects import RANGES
 
 FAMILY: Family[RegistryBundle] = Family(title="What a cluster refuses: shipped objects", origin="Kubernetes")
+FIELDS: Family[RegistryBundle] = Family(title="Fields of shipped objects", origin="rukpak-py")
+INTEGERS: Family[RegistryBundle] = Family(title="Integers of shipped objects", origin="rukpak-py")
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "number", "object", "string"})
 _TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}
@@ -155,3 +163,31 @@ def _unknown_fields(document: Document) -> list[Path]:
         except ContentError:  # nested too deeply for any rule
             return []
     return [("rules", *path) for path in unknown]
+
+
+@FIELDS.rule(
+    "RV1-960",
+    title="Fields of shipped objects are known",
+    hint="Correct the spelling (case counts), move it to where it belongs, or remove it: it is left out.",
+    severity=Severity.WARNING,
+)
+def fields_of_objects_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        has_rules = document.kind in _ROLES
+        for path in checked(document.manifest).undeclared:
+            if has_rules and path[0] == "rules" and len(path) > 1:
+                continue  # RV1-945 tells
+            yield Problem(message=f"unknown field {path_text(path)}", place=document.place(*path, on_key=True))
+
+
+@INTEGERS.rule(
+    "RV1-961",
+    title="Integers of shipped objects fit their types",
+    hint="Write a number that fits: the API server takes it for another one.",
+    error_only_in=Profile.DEFAULT,
+)
+def integers_of_objects_fit(bundle: RegistryBundle) -> Iterator[Problem]:
+    for document in bundle.others:
+        for overflow in checked(document.manifest).overflows:
+            hint = RANGES[overflow.wanted]
+            yield Problem(message=overflow.message, place=document.place(*overflow.path), hint=hint)

@@ -1,11 +1,23 @@
-"""Rules for files and keys in metadata/ that mean nothing to their readers."""
+"""Rules for metadata/: names of the package and its channels, and files and keys that mean nothing to their readers.
 
+Catalogs and what is made of them ask more of the names than any renderer.
+"""
+
+import re
 from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Any, Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations_file
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
+from rukpak_py.formats.registry_v1.metadata.annotations import (
+    ANNOTATIONS_FILE,
+    CHANNELS,
+    DEFAULT_CHANNEL,
+    PACKAGE,
+    catalog_annotations_file,
+)
 from rukpak_py.formats.registry_v1.metadata.dependencies import DEPENDENCIES_FILE, read_dependencies
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields
 from rukpak_py.formats.registry_v1.metadata.properties import PROPERTIES_FILE
@@ -13,14 +25,56 @@ from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import entries
 from rukpak_py.formats.rules import Family, Place, Problem
 
-FAMILY: Family[Reading] = Family(title="Metadata that nobody reads", origin="rukpak-py")
+NAMES: Family[RegistryBundle] = Family(title="Names in metadata/annotations.yaml", origin="rukpak-py")
+UNREAD: Family[Reading] = Family(title="Metadata that nobody reads", origin="rukpak-py")
 
+_NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 _KEY: Final = "dependencies"
 _STEM: Final = "dependencies"
 _MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 
-@FAMILY.rule(
+@NAMES.rule(
+    "RV1-930",
+    title="Channels are names, separated by commas without blanks",
+    hint="Write `stable,beta`: blanks, brackets and quotes become part of a name.",
+    severity=Severity.WARNING,
+)
+def channels_are_names(bundle: RegistryBundle) -> Iterator[Problem]:
+    for key, written in ((CHANNELS, bundle.metadata.channels), (DEFAULT_CHANNEL, bundle.metadata.default_channel)):
+        channels = written.split(",") if key == CHANNELS else [written]
+        odd = [channel for channel in channels if not channel or _NO_PART_OF_A_NAME.search(channel)]
+        if written and odd:
+            yield Problem(
+                message=f"{odd[0]!r} is not a valid channel name",
+                place=_annotation(key),
+                hint=f"Write {key}: {','.join(_names(channels))}",
+            )
+
+
+@NAMES.rule(
+    "RV1-931",
+    title="The package's name is a DNS-1123 subdomain",
+    hint="Use lower case letters, digits and `-` only: catalogs, namespaces and labels are named after the package.",
+    severity=Severity.WARNING,
+)
+def the_package_name_is_valid(bundle: RegistryBundle) -> Iterator[Problem]:
+    package = bundle.metadata.package
+    if package and (reasons := dns.subdomain(package)):
+        yield Problem(message=f"package name {package!r} is invalid: {', '.join(reasons)}", place=_annotation(PACKAGE))
+
+
+def _names(channels: list[str]) -> list[str]:
+    """The names that were meant."""
+    found = (_NO_PART_OF_A_NAME.sub("-", channel).strip("-") for channel in channels)
+    return [name for name in found if name]
+
+
+def _annotation(key: str) -> Place:
+    return Place(file=ANNOTATIONS_FILE, path=("annotations", key))
+
+
+@UNREAD.rule(
     "RV1-950",
     title="A file of dependencies has dependencies",
     hint=f"Write a list below `{_KEY}:`, each entry with `type` and `value`; or remove the file.",
@@ -54,7 +108,7 @@ def _is_empty(document: Any) -> bool:
     return isinstance(document, dict) and any(not document[key] for key, _ in fields(document, [_KEY]))
 
 
-@FAMILY.rule(
+@UNREAD.rule(
     "RV1-951",
     title=f"The property {_MAX_OPENSHIFT} is a string",
     hint="Put it in quotes: as a number 4.10 is 4.1.",
