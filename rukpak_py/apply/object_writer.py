@@ -191,7 +191,7 @@ class ObjectWriter:
         if change.key in target.last_applied.absent or change.key in target.last_applied.uids:
             with suppress(NotFoundError, StaleError):  # gone again, or another one by now: nothing to give back
                 await self._give_back(target, change, applied.metadata.uid)
-        raise ConflictError(f"{change.key} was created by somebody else at the same moment; checking it again")
+        raise ConflictError(f"{change.key} was created by another client at the same moment; checking it again")
 
     async def _create_once(self, target: Target, change: Change, *, dry_run: bool = False) -> None:
         resource, key = _resource(target, change), change.key

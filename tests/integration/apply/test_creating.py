@@ -39,7 +39,7 @@ async def test_object_that_takes_the_name_meanwhile_keeps_no_trace_of_us(room: R
     change_set = await room.engine.apply(room.target, plan)
     (failure,) = change_set.failures
     assert failure.kind is FailureKind.CONFLICT
-    assert "was created by somebody else at the same moment" in failure.message
+    assert "was created by another client at the same moment" in failure.message
     after = await room.read(wanted)
     assert no_trace(after, room)
     for unimportant in ("resourceVersion", "managedFields"):
