@@ -129,7 +129,7 @@ class Leader:
                 asyncio.create_task(self._parts.missed_deletions.run(), name="missed deletions"),
                 asyncio.create_task(self._parts.housekeeping.run(), name="housekeeping"),
                 asyncio.create_task(self._parts.left_behind.run(), name="left behind"),
-                asyncio.create_task(self._parts.reapplying.run(), name="reapplying"),
+                asyncio.create_task(self._parts.reapply(), name="reapplying"),
                 asyncio.create_task(self._parts.api_server_addresses.run(), name="addresses of the API server"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
                 asyncio.create_task(self._kopf.run(), name="Kopf"),

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
+from functools import partial
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -21,7 +22,7 @@ from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.content_records import StoredImages
-from rukpak_py.controllers.deployment.reapplying import Reapplying
+from rukpak_py.controllers.deployment.reapplying import reapply
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.digest_key import DigestKeySecret
 from rukpak_py.controllers.event_router import EventRouter, Listeners
@@ -233,7 +234,8 @@ class LeaderParts:
             done=self.housekeeping.soon,
             held=self._tell_held,
         )
-        self.reapplying = Reapplying(
+        self.reapply = partial(
+            reapply,
             self.router.deployments.cache,
             self.deployments.states,
             every=settings.reapply_interval,

@@ -15,36 +15,24 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 STEP_SECONDS = 60.0
 
 
-class Reapplying:
-    def __init__(
-        self,
-        deployments: Iterable[BundleDeployment],
-        states: DeploymentStates,
-        *,
-        every: float,
-        look: Callable[[str], None],
-    ) -> None:
-        """`every`: seconds; 0 for never. `look`: brings the key of a name."""
-        self._deployments = deployments
-        self._states = states
-        self._every = every
-        self._look = look
-
-    async def run(self) -> None:
-        if not self._every:
-            await asyncio.Event().wait()
-        now = asyncio.get_running_loop().time
-        began = now()
-        last = 0.0
-        while True:
-            await asyncio.sleep(min(STEP_SECONDS, self._every))
-            passed = now() - began
-            for deployment in list(due(self._deployments, last, passed, self._every)):
-                state = self._states.of(deployment.metadata.uid)
-                if state is not None:
-                    state.applied.apply_again()
-                    self._look(deployment.metadata.name)
-            last = passed
+async def reapply(
+    deployments: Iterable[BundleDeployment], states: DeploymentStates, *, every: float, look: Callable[[str], None]
+) -> None:
+    """`every`: seconds; 0 for never. `look`: brings the key of a name."""
+    if not every:
+        await asyncio.Event().wait()
+    now = asyncio.get_running_loop().time
+    began = now()
+    last = 0.0
+    while True:
+        await asyncio.sleep(min(STEP_SECONDS, every))
+        passed = now() - began
+        for deployment in list(due(deployments, last, passed, every)):
+            state = states.of(deployment.metadata.uid)
+            if state is not None:
+                state.applied.apply_again()
+                look(deployment.metadata.name)
+        last = passed
 
 
 def due(
@@ -52,11 +40,7 @@ def due(
 ) -> Iterator[BundleDeployment]:
     """Deployments whose time came after `last` seconds, and not after `passed` seconds."""
     for one in deployments:
-        offset = _share(one.metadata.uid) * every
+        share = int.from_bytes(hashlib.sha256(one.metadata.uid.encode()).digest()[:4]) / 2**32  # the same each time
+        offset = share * every
         if (passed - offset) // every > (last - offset) // every:
             yield one
-
-
-def _share(uid: str) -> float:
-    """A number from 0 to 1 for the deployment, the same each time."""
-    return int.from_bytes(hashlib.sha256(uid.encode()).digest()[:4]) / 2**32

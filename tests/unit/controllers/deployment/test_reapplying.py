@@ -3,7 +3,7 @@
 import asyncio
 from itertools import pairwise
 
-from rukpak_py.controllers.deployment.reapplying import Reapplying, due
+from rukpak_py.controllers.deployment.reapplying import due, reapply
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from tests.unit.apply.lives import key
 from tests.unit.controllers.values import deployment
@@ -30,7 +30,7 @@ async def test_a_due_deployment_is_marked_and_looked_at() -> None:
     state = states.of(MANY[0].metadata.uid)
     assert state is not None
     state.applied.fields[key()] = "hash"
-    running = asyncio.create_task(Reapplying(MANY[:1], states, every=0.01, look=looked.put_nowait).run())
+    running = asyncio.create_task(reapply(MANY[:1], states, every=0.01, look=looked.put_nowait))
     assert await looked.get() == MANY[0].metadata.name
     running.cancel()
     assert state.applied.again == {key()}
