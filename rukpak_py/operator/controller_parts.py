@@ -16,7 +16,6 @@ from rukpak_py.controllers.deployment.after_apply import AfterApply
 from rukpak_py.controllers.deployment.applying import Applier
 from rukpak_py.controllers.deployment.attempt import AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
-from rukpak_py.controllers.deployment.chart_releases import ChartReleases, ClusterCapabilities
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets, RenderedAgain, SecondRendering
@@ -25,7 +24,12 @@ from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects, Hoo
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletionHooks, ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
-from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, keys_in_use
+from rukpak_py.controllers.deployment.kept_renderings import (
+    ChartReleases,
+    ClusterCapabilities,
+    KeptRenderings,
+    keys_in_use,
+)
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
@@ -115,17 +119,11 @@ class DeploymentParts:
         )
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
         kinds = Kinds(around.client, around.cluster, around.inventory, deployments=deployments, writer=self._writer)
-        renderer = Renderer(
-            around.content,
-            kinds,
-            around.renderings,
-            around.digest_keys,
-            jobs=self._render_jobs,
-            releases=releases,
-        )
+        kept = KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases)
+        renderer = Renderer(around.content, kinds, kept, jobs=self._render_jobs)
         self._second_rendering = SecondRendering(
             around.content,
-            KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases),
+            kept,
             jobs=self._compare_jobs,
             request_content=around.request_content,
         )

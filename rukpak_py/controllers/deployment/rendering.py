@@ -24,12 +24,11 @@ from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.certificates.wanted import RenderedObject, wanted_certificates
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, installed_rendering
-from rukpak_py.controllers.deployment.chart_releases import ChartReleases
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey, Loss
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
-from rukpak_py.controllers.ports import Content, DigestKeys, Renderings
+from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import ChartRenderer, RenderedContent, RenderOptions
@@ -91,15 +90,13 @@ class Renderer:
         self,
         content: Content,
         kinds: Kinds,
-        renderings: Renderings,
-        keys: DigestKeys,
+        renderings: KeptRenderings,
         *,
         jobs: "Jobs[MadeContent]",
-        releases: ChartReleases,
     ) -> None:
         self._content = content
         self._kinds = kinds
-        self._renderings = KeptRenderings(content, renderings, keys, releases=releases)
+        self._renderings = renderings
         self._jobs = jobs
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
@@ -311,14 +308,18 @@ async def desired_of(content: RenderedContent, resolution: Resolution, attempt: 
         resource = resolution.resources.get(obj.head.gvk)
         if resource is None:
             continue
-        lasting = obj.head.key in content.lasting
-        one = _desire(
+        key = obj.head.key
+        one = desire(
             obj,
+            owner=attempt.owner,
             namespaced=resource.namespaced,
-            lasting=lasting,
-            create_only=obj.head.key in content.create_only,
-            scalers=scalers,
-            attempt=attempt,
+            default_namespace=attempt.namespace,
+            custom=not is_builtin(obj.head.gvk.group),
+            outlives=attempt.makes(obj),
+            lasting=key in content.lasting,
+            create_only=key in content.create_only,
+            overrides=attempt.options.overrides,
+            scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
         )
         known = desired.setdefault(one.key, one)
         if known.payload.digest != one.payload.digest:
@@ -328,27 +329,3 @@ async def desired_of(content: RenderedContent, resolution: Resolution, attempt: 
             turn = 0
             await asyncio.sleep(0)
     return tuple(desired.values())
-
-
-def _desire(
-    obj: Object,
-    *,
-    namespaced: bool,
-    lasting: bool,
-    create_only: bool,
-    scalers: Mapping[ObjectKey, ObjectKey],
-    attempt: Attempt,
-) -> Desired:
-    key = obj.head.key
-    return desire(
-        obj,
-        owner=attempt.owner,
-        namespaced=namespaced,
-        default_namespace=attempt.namespace,
-        custom=not is_builtin(obj.head.gvk.group),
-        outlives=attempt.makes(obj),
-        lasting=lasting,
-        create_only=create_only,
-        overrides=attempt.options.overrides,
-        scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
-    )

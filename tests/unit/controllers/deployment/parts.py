@@ -19,8 +19,8 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.chart_releases import Capabilities, ChartReleases
 from rukpak_py.controllers.deployment.facts import key_facts
+from rukpak_py.controllers.deployment.kept_renderings import ChartReleases
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -35,6 +35,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.core.crds import CrdFacts
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
+from rukpak_py.formats.format import Release
 from rukpak_py.formats.helm.cluster_view import ClusterView
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.events import EventSubject
@@ -114,8 +115,14 @@ class FakeCluster:
     async def may_be_hidden(self, gvk: GroupVersionKind) -> bool:
         return gvk.group_kind in self.hidden
 
-    async def told(self) -> Capabilities:
-        return Capabilities(kube_version="v1.35.0", api_versions=("v1", "v1/ConfigMap"))
+    async def offline(self, name: str, *, is_upgrade: bool) -> Release:
+        return Release(
+            name=name,
+            is_upgrade=is_upgrade,
+            has_settings=False,
+            kube_version="v1.35.0",
+            api_versions=("v1", "v1/ConfigMap"),
+        )
 
     async def view(self) -> ClusterView:
         return VIEW

@@ -23,7 +23,7 @@ from rukpak_py.api.source_types import HttpSource
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import state_parts
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kept_renderings import key_of, keys_in_use
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings, key_of, keys_in_use
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.jobs import Jobs
@@ -77,8 +77,8 @@ class Bench:
         self.keys = FakeDigestKeys(key or KEY)
         kinds = self.cluster.as_kinds()
         jobs = Jobs[MadeContent](on_end=self.ended.append)
-        self.releases = releases(self.cluster)
-        self.renderer = Renderer(self.content, kinds, self.renderings, self.keys, jobs=jobs, releases=self.releases)
+        self.kept = KeptRenderings(self.content, self.renderings, self.keys, releases=releases(self.cluster))
+        self.renderer = Renderer(self.content, kinds, self.kept, jobs=jobs)
 
     async def rendered(self, one: Attempt) -> Rendered | NotRendered:
         """Rendering after the reconciles that the ends of jobs bring."""
@@ -398,7 +398,7 @@ async def test_templates_hear_the_same_when_they_are_rendered_again(
     history: tuple[Installation, ...], *, expected: bool
 ) -> None:
     bench = Bench()
-    made = await bench.releases.rendering_of(chart(*history))
+    made = await releases(bench.cluster).rendering_of(chart(*history))
     assert made.is_upgrade is expected
 
 

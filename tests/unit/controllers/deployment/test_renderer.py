@@ -13,6 +13,7 @@ from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment import rendering as module
 from rukpak_py.controllers.deployment import state_parts as failures_module
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import RenderingFailures
@@ -66,11 +67,9 @@ class Bench:
         self.content.stored, self.content.objects = {FILES.digest: FILES}, objects(*manifests)
         self.cluster = FakeCluster()
         self.ended: list[str] = []
-        kinds, renderings = self.cluster.as_kinds(), FakeRenderings()
+        kept = KeptRenderings(self.content, FakeRenderings(), FakeDigestKeys(), releases=releases(self.cluster))
         self.jobs, self.states = Jobs[MadeContent](on_end=self.ended.append), DeploymentStates()
-        self.renderer = Renderer(
-            self.content, kinds, renderings, FakeDigestKeys(), jobs=self.jobs, releases=releases(self.cluster)
-        )
+        self.renderer = Renderer(self.content, self.cluster.as_kinds(), kept, jobs=self.jobs)
         self.states.attach(self.renderer.ended, self.jobs.drop)
 
     async def outcome(self, uid: str = UID, **of: Any) -> Rendered | NotRendered:

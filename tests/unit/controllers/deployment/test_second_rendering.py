@@ -5,7 +5,6 @@ import pytest
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.generated_secrets import RenderedAgain, SecondRendering
-from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.result.causes import Cause
@@ -29,9 +28,8 @@ class SecondBench(Bench):
         super().__init__()
         self.content.secret = True
         self.requested = list[Bundle]()
-        kept = KeptRenderings(self.content, self.renderings, self.keys, releases=self.releases)
         jobs = Jobs[RenderedAgain](on_end=self.ended.append)
-        self.second = SecondRendering(self.content, kept, jobs=jobs, request_content=self.requested.append)
+        self.second = SecondRendering(self.content, self.kept, jobs=jobs, request_content=self.requested.append)
 
     async def again(self, wanted: Attempt, installed: Attempt | None) -> RenderedAgain | Progress:
         """Render again, with the reconcile that the end of the job brings."""

@@ -15,6 +15,7 @@ from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.rendering import MadeContent, Rendered, Renderer
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -73,12 +74,10 @@ def attempt(name: str, *, digest: str = "") -> Attempt:
     )
 
 
-NO_CHARTS: Any = None
-
-
 def rendering(content: SlowContent, jobs: Jobs[MadeContent]) -> Renderer:
-    keys, of_content = FakeDigestKeys(), cast("Any", content)
-    return Renderer(of_content, kinds(), FakeRenderings(), keys, jobs=jobs, releases=NO_CHARTS)
+    of_content, no_charts = cast("Any", content), cast("Any", None)
+    kept = KeptRenderings(of_content, FakeRenderings(), FakeDigestKeys(), releases=no_charts)
+    return Renderer(of_content, kinds(), kept, jobs=jobs)
 
 
 def kinds() -> Kinds:
@@ -91,9 +90,7 @@ def kinds() -> Kinds:
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:
     content, queue, ready = SlowContent(), Queue[str](), set[str]()
     jobs = Jobs[MadeContent](on_end=queue.add)
-    renderer = Renderer(
-        cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs, releases=NO_CHARTS
-    )
+    renderer = rendering(content, jobs)
 
     async def reconcile(name: str, _turn: Turn) -> Schedule:
         if not isinstance(await renderer.rendered(attempt(name)), Rendered):
@@ -124,9 +121,7 @@ async def test_the_result_for_a_template_that_was_edited_meanwhile_is_let_go() -
     content, ended = SlowContent(), asyncio.Queue[str]()
     content.gate.set()
     jobs = Jobs[MadeContent](on_end=ended.put_nowait)
-    renderer = Renderer(
-        cast("Any", content), kinds(), FakeRenderings(), FakeDigestKeys(), jobs=jobs, releases=NO_CHARTS
-    )
+    renderer = rendering(content, jobs)
     for digest in ("first", "second", "third"):
         await renderer.rendered(attempt("shop", digest=digest))
         await ended.get()
