@@ -15,7 +15,7 @@ from time import monotonic
 from rukpak_py.api.bundle_deployment import InstallOutcome, KeptObject
 from rukpak_py.api.deployment_spec import Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
-from rukpak_py.apply.health import HealthStatus, describe, has_health
+from rukpak_py.apply.health import describe, has_health
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
@@ -30,7 +30,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, is_open, look_again
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.planning import Planned
-from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS
+from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS, has_failed
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS
@@ -276,7 +276,7 @@ def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
 def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str]) -> Iterator[Fact]:
     if not unhealthy:
         return
-    failed = [live for live in unhealthy if _has_failed(live)]
+    failed = [live for live in unhealthy if has_failed(live)]
     lines = {live.key: _line(live, causes.get(live.key, "")) for live in unhealthy}
     yield Fact(
         cause=Cause.UNHEALTHY_FAILED if failed else Cause.UNHEALTHY,
@@ -309,11 +309,7 @@ def _notes(kept: Sequence[KeptObject], history: History) -> Iterator[Fact]:
 def _outcome(unhealthy: Sequence[ObservedObject], lives: Iterable[ObservedObject]) -> InstallOutcome:
     if not unhealthy:
         return InstallOutcome.HEALTHY
-    return InstallOutcome.FAILED if any(map(_has_failed, lives)) else InstallOutcome.INSTALLED
-
-
-def _has_failed(live: ObservedObject) -> bool:
-    return live.health is not None and live.health.status is HealthStatus.FAILED
+    return InstallOutcome.FAILED if any(map(has_failed, lives)) else InstallOutcome.INSTALLED
 
 
 def _line(live: ObservedObject, of_pods: str) -> str:

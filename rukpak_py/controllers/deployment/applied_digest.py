@@ -48,7 +48,18 @@ def applied_digest(lives: Iterable[ObservedObject], content: ContentKey, *, with
     """`with_uids`: of content that holds what is secret to readers of the status. Readers who cannot see the objects
     cannot guess their uids, and so not what is in them.
     """
-    objects = [_applied(live, uid=live.uid if with_uids else "") for live in sorted(lives, key=lambda live: live.key)]
+    objects = [
+        AppliedObject(
+            group=live.key.group,
+            kind=live.key.kind,
+            namespace=live.key.namespace,
+            name=live.key.name,
+            applied=live.applied,
+            fields=live.fields,
+            uid=live.uid if with_uids else "",
+        )
+        for live in sorted(lives, key=lambda live: live.key)
+    ]
     applied = Applied(content=content, objects=objects)
     return SCHEME + hashlib.sha256(canonical_json(to_json(applied))).hexdigest()
 
@@ -59,29 +70,8 @@ def proves(digest: str, lives: Iterable[ObservedObject], content: ContentKey, *,
     return bool(digest) and digest == compute(lives, content, with_uids=with_uids)
 
 
-def _applied(live: ObservedObject, *, uid: str) -> AppliedObject:
-    key = live.key
-    return AppliedObject(
-        group=key.group,
-        kind=key.kind,
-        namespace=key.namespace,
-        name=key.name,
-        applied=live.applied,
-        fields=live.fields,
-        uid=uid,
-    )
-
-
 def former_applied_digest(lives: Iterable[ObservedObject], content: ContentKey, *, with_uids: bool = False) -> str:
-    digest = hashlib.sha256(repr(_former_key(content)).encode())
-    for live in sorted(lives, key=lambda live: live.key):
-        uid = (live.uid,) if with_uids else ()
-        digest.update(repr((*live.key, live.applied, live.fields, *uid)).encode())
-    return "sha256:" + digest.hexdigest()
-
-
-def _former_key(content: ContentKey) -> tuple[str, ...]:
-    return (
+    former_key = (
         content.deployment,
         content.digest,
         content.install_namespace,
@@ -89,6 +79,11 @@ def _former_key(content: ContentKey) -> tuple[str, ...]:
         str(content.prunes),
         *filter(None, (content.options, content.bundle_class)),
     )
+    digest = hashlib.sha256(repr(former_key).encode())
+    for live in sorted(lives, key=lambda live: live.key):
+        uid = (live.uid,) if with_uids else ()
+        digest.update(repr((*live.key, live.applied, live.fields, *uid)).encode())
+    return "sha256:" + digest.hexdigest()
 
 
 def recall(active: Attempt | None, owned: Mapping[ObjectKey, ObservedObject]) -> bool:

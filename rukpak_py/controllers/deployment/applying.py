@@ -15,7 +15,6 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, failure_of, kind_wakes
-from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_failures
 from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again
@@ -116,7 +115,10 @@ class Applier:
         name = rendered.facts.namespace
         try:
             if name and not self._has_namespace(name):
-                await _make_namespace(planned.target, name)
+                # Without an owner: other clients may use it, too, so it is never pruned.
+                manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
+                with suppress(AlreadyExistsError):
+                    await planned.target.client.create(NAMESPACES, "", canonical_json(manifest))
         except RukPakError as error:
             return [failure_of(NAMESPACES.key("", name), error)]
         issued = await self._certificates.issue_missing(attempt)
@@ -186,10 +188,3 @@ def _comes_before_hooks(key: ObjectKey, attempt: Attempt, rendered: Rendered) ->
         return True
     shipped = key._replace(namespace="") if key.namespace == attempt.namespace else key
     return not rendered.content.before_hooks.isdisjoint({key, shipped})
-
-
-async def _make_namespace(target: Target, name: str) -> None:
-    """Create the namespace without an owner: other clients may use it, too, so it is never pruned."""
-    manifest = {"apiVersion": "v1", "kind": NAMESPACES.gvk.kind, "metadata": {"name": name}}
-    with suppress(AlreadyExistsError):
-        await target.client.create(NAMESPACES, "", canonical_json(manifest))

@@ -66,7 +66,7 @@ class ExternalValues:
             if not references:
                 return NO_VALUES
             found = _demanded(references, [await self._document(one) for one in references])
-            digested = _digested(found, await self._keys.get())
+            key = await self._keys.get()
         except RukPakError as error:
             return FoundValues(error=error)
         if state.has_ended:  # while its values were read
@@ -75,6 +75,7 @@ class ExternalValues:
         state.mask.learn(deployment, (document for reference, document in found if reference.is_secret))
         installed = installed_of(deployment.status)
         options = installed.entry.options if installed is not None and installed.entry is not None else None
+        digested = [_digested(reference, document, key) for reference, document in found]
         state.values.latest = recognised(digested, options.values_from if options is not None else ())
         return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
@@ -111,18 +112,8 @@ def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDoc
     return [(reference, answer) for reference, answer in pairs if isinstance(answer, ValuesDocument)]
 
 
-def _digested(found: Found, key: DigestKey) -> list[RecordedValues]:
+def _digested(one: ValuesReference, document: ValuesDocument, key: DigestKey) -> RecordedValues:
     """The name takes part: equal values of two objects must not look equal."""
-    return [
-        RecordedValues(
-            kind=one.kind,
-            name=one.name,
-            key=one.key,
-            digest=key.digest(b"values", one.kind.encode(), one.name.encode(), one.key.encode(), _bytes(document)),
-        )
-        for one, document in found
-    ]
-
-
-def _bytes(document: ValuesDocument) -> bytes:
-    return document.document if isinstance(document.document, bytes) else b""
+    value = document.document if isinstance(document.document, bytes) else b""
+    digest = key.digest(b"values", one.kind.encode(), one.name.encode(), one.key.encode(), value)
+    return RecordedValues(kind=one.kind, name=one.name, key=one.key, digest=digest)

@@ -8,7 +8,7 @@ from typing import Any
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.preflight import AnyRefusal, OwnerIsGone, Refusal, RefusedObjects, Untried
-from rukpak_py.apply.results import NO_WAKES, Failure, FailureKind, Wakes, wakes_of
+from rukpak_py.apply.results import NO_WAKES, Failure, FailureKind, wakes_of
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
@@ -67,28 +67,28 @@ def failed_request(error: ApiError) -> Progress:
 def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:
     """Facts about failures of single objects. Missing objects are introduced as such where no other failure is."""
     causes = dict.fromkeys(FAILURE_CAUSES[one.kind] for one in failures)
-    details = {**_DETAILS, Cause.RESOURCE_MISSING: _missing if len(causes) == 1 else of_objects}
+    details: dict[Cause, Callable[[tuple[str, ...]], Detail]] = {
+        Cause.SCHEMA_LAGS: lambda answers: NewSchema(answers=answers)
+    }
+    if len(causes) == 1:
+        details[Cause.RESOURCE_MISSING] = lambda messages: MissingResources(messages=messages)
     return tuple(
-        fact_of(cause, [one for one in failures if FAILURE_CAUSES[one.kind] is cause], details.get(cause, of_objects))
+        fact_of(cause, [one for one in failures if FAILURE_CAUSES[one.kind] is cause], details.get(cause))
         for cause in causes
     )
 
 
-def of_objects(messages: tuple[str, ...]) -> Detail:
-    return ObjectFailures(messages=messages)
-
-
 def fact_of(
-    cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail] = of_objects
+    cause: Cause, failures: Sequence[Failure], detail: Callable[[tuple[str, ...]], Detail] | None = None
 ) -> Fact:
-    """Fact of one cause. `detail` makes the detail from the statements about the objects."""
+    """Fact of one cause. `detail` makes the detail from the statements about the objects; `ObjectFailures` without."""
     messages, longest = tuple(one.message for one in failures), max(one.retry_after for one in failures)
     return Fact(
         cause=cause,
-        detail=detail(messages),
+        detail=detail(messages) if detail is not None else ObjectFailures(messages=messages),
         objects=tuple(one.key for one in failures),
         at=in_seconds(longest) if longest else None,
-        wakes=_all(map(wakes_of, failures)),
+        wakes=NO_WAKES.union(*map(wakes_of, failures)),
     )
 
 
@@ -108,26 +108,11 @@ def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
     return (*facts, *failure_facts(failures))
 
 
-def _missing(messages: tuple[str, ...]) -> Detail:
-    return MissingResources(messages=messages)
-
-
-def _lagging(messages: tuple[str, ...]) -> Detail:
-    return NewSchema(answers=messages)
-
-
-_DETAILS = {Cause.SCHEMA_LAGS: _lagging}
-
-
 def _cause_of(refusal: Refusal) -> Cause:
     if refusal.kind is not FailureKind.MISSING:
         return FAILURE_CAUSES[refusal.kind]
     is_namespace = all((key.group, key.kind) == NAMESPACES.group_kind for key in refusal.wakes)
     return Cause.NAMESPACE_MISSING if is_namespace else Cause.KIND_MISSING
-
-
-def _all(wakes: Iterable[Wakes]) -> Wakes:
-    return NO_WAKES.union(*wakes)
 
 
 def key_facts(deployment: BundleDeployment, *, bundle: str = "", turn: Turn | None = None) -> KeyFacts:

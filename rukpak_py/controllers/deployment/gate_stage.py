@@ -55,6 +55,8 @@ class Gates:
             tried = attempt.state.tried.of(attempt.content)
             return await self._engine.dry_run_on(target, plan, skip=skip, tried=tried)
 
+        bundles = {attempt.bundle.metadata.name, attempt.deployment.status.active_bundle} - {""}
+        own = (BUNDLES.key("", name) for name in bundles)
         return Candidate(
             desired=rendered.desired,
             resolution=rendered.resolution,
@@ -68,7 +70,7 @@ class Gates:
             is_installed=attempt.is_settled or (active is not None and active.content == attempt.content),
             is_upgrade=_is_upgrade(attempt, active),
             broken_service=self._cluster.broken_service,
-            itself=_itself(attempt),
+            itself=frozenset({BUNDLE_DEPLOYMENTS.key("", attempt.deployment.metadata.name), *own}),
             has_namespace=self._cluster.has_namespace,
             is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
             had=lambda key: key in applied or (was_begun and not applied),
@@ -78,7 +80,11 @@ class Gates:
         )
 
     def looked_at(self, attempt: Attempt, candidate: Candidate, plan: Plan) -> Candidate:
-        return replace(candidate, plan=plan, returning=self._about_to_return(attempt, plan))
+        # Names that were refused a moment ago and are free now: their owner puts them back.
+        wanted = attempt.state.conflicts & set(created_keys(plan))
+        found = {key: self._applied_by(key, attempt.deployment.metadata.uid) for key in wanted}
+        returning = {key: name for key, name in found.items() if name is not None}
+        return replace(candidate, plan=plan, returning=returning)
 
     async def refusals(self, phase: GatePhase, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
         """Empty: all of them let it pass."""
@@ -100,12 +106,6 @@ class Gates:
             passed[gate.name] = content
         return refusal
 
-    def _about_to_return(self, attempt: Attempt, plan: Plan) -> dict[ObjectKey, str]:
-        """Names that were refused a moment ago and are free now: their owner puts them back."""
-        wanted = attempt.state.conflicts & set(created_keys(plan))
-        found = {key: self._applied_by(key, attempt.deployment.metadata.uid) for key in wanted}
-        return {key: name for key, name in found.items() if name is not None}
-
     def _applied_by(self, key: ObjectKey, uid: str) -> str | None:
         for other in self._states.applied_by_others(key, uid):
             name = self._deployments.name_of(other)
@@ -113,12 +113,6 @@ class Gates:
             if deployment is not None and not deployment.metadata.is_deleted and not deployment.spec.suspend:
                 return name
         return None
-
-
-def _itself(attempt: Attempt) -> frozenset[ObjectKey]:
-    bundles = {attempt.bundle.metadata.name, attempt.deployment.status.active_bundle} - {""}
-    own = (BUNDLES.key("", name) for name in bundles)
-    return frozenset({BUNDLE_DEPLOYMENTS.key("", attempt.deployment.metadata.name), *own})
 
 
 def _is_upgrade(attempt: Attempt, active: Attempt | None) -> bool:

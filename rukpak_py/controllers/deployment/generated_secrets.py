@@ -151,7 +151,8 @@ class GeneratedSecrets:
         passed = attempt.state.passed_gates
         if not attempt.is_nondeterministic:
             return ()
-        if rendering == _recorded_rendering(attempt):
+        entry = attempt.installed.entry if attempt.installed is not None else None
+        if rendering == (entry.rendering_digest if entry is not None else ""):  # whichever content the attempt is about
             if attempt.is_wanted:
                 passed.pop(_NAME, None)  # what has passed is not wanted any more
             return ()
@@ -172,14 +173,16 @@ class GeneratedSecrets:
         generated = [one for one in changed if again.error or again.compared.is_generated(one)]
         refused = [one for one in generated if not one.is_certificate]
         if refused:
-            return Progress(facts=(_refusal(refused, attempt, again.error),))
-        return (_renewed(generated),) if generated else ()
-
-
-def _recorded_rendering(attempt: Attempt) -> str:
-    """The digest of what is installed, whichever content the attempt is about."""
-    entry = attempt.installed.entry if attempt.installed is not None else None
-    return entry.rendering_digest if entry is not None else ""
+            values = GeneratedValues(
+                keys=tuple(map(str, refused)),
+                entries=tuple(one.entry(attempt.namespace) for one in refused),
+                error=again.error,
+            )
+            return Progress(facts=(Fact(cause=Cause.GENERATED_VALUES, detail=values, objects=_secrets(refused)),))
+        if not generated:
+            return ()
+        renewed = RenewedCertificates(keys=tuple(map(str, generated)))
+        return (Fact(cause=Cause.CERTIFICATES_RENEWED, detail=renewed, objects=_secrets(generated)),)
 
 
 def _is_accepted(one: ChangedValue, attempt: Attempt) -> bool:
@@ -199,20 +202,6 @@ async def _changed(planned: Planned) -> list[ChangedValue]:
 
     await run_bounded(read, [one.key for one in changes])
     return changed_values(live, {one.key: values_of(one.payload.body) for one in changes})
-
-
-def _refusal(refused: list[ChangedValue], attempt: Attempt, error: str) -> Fact:
-    detail = GeneratedValues(
-        keys=tuple(map(str, refused)),
-        entries=tuple(one.entry(attempt.namespace) for one in refused),
-        error=error,
-    )
-    return Fact(cause=Cause.GENERATED_VALUES, detail=detail, objects=_secrets(refused))
-
-
-def _renewed(volatile: list[ChangedValue]) -> Fact:
-    detail = RenewedCertificates(keys=tuple(map(str, volatile)))
-    return Fact(cause=Cause.CERTIFICATES_RENEWED, detail=detail, objects=_secrets(volatile))
 
 
 def _secrets(values: list[ChangedValue]) -> tuple[ObjectKey, ...]:

@@ -59,6 +59,9 @@ def installed_change(
     left = differences(applied, owned)
     is_whole = all_is_seen and attempt.is_settled and not any(key in applied.fields for key in left)
     wanted = [live for key, live in owned.items() if key in applied.fields]
+    digest = "" if all_is_seen else status.applied_digest
+    if is_whole:
+        digest = applied_digest(wanted, attempt.content, with_uids=attempt.is_nondeterministic)
     kinds = _kinds(everything.values())
     installed = RecordedInstallation(
         bundle=attempt.bundle.metadata.name,
@@ -66,7 +69,7 @@ def installed_change(
         version=version_of(attempt),
         content=content_of(attempt),
         install_namespace=attempt.chosen_namespace,
-        applied_digest=_applied_digest(attempt, wanted, is_whole=is_whole, all_is_seen=all_is_seen),
+        applied_digest=digest,
         kinds=kinds if is_whole and not left else _union(status.kinds, kinds),
         kept=kept,
         completed=completed_now(attempt.completed, {live.key: live for live in wanted}, done),
@@ -74,12 +77,6 @@ def installed_change(
         delete_hooks=attempt.facts.delete_hooks if attempt.facts is not None else status.delete_hooks,
     )
     return StatusChange(installed=installed, hooks=_hooks(attempt))
-
-
-def _applied_digest(attempt: Attempt, lives: list[ObservedObject], *, is_whole: bool, all_is_seen: bool) -> str:
-    if not all_is_seen:
-        return attempt.deployment.status.applied_digest
-    return applied_digest(lives, attempt.content, with_uids=attempt.is_nondeterministic) if is_whole else ""
 
 
 def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Installation, ...]:
@@ -105,7 +102,7 @@ def _is_of(entry: Installation, attempt: Attempt) -> bool:
 
 def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -> Installation:
     installed = attempt.installed
-    made = _made(attempt, installed.entry if installed is not None else None)
+    digest, made = _rendering(attempt, installed.entry if installed is not None else None)
     return Installation(
         revision=revision,
         bundle=attempt.bundle.metadata.name,
@@ -116,7 +113,7 @@ def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -
         outcome=outcome,
         options=recorded(attempt.options),
         template=_template(attempt.bundle),
-        rendering_digest=_rendering_digest(attempt, installed.entry if installed is not None else None),
+        rendering_digest=digest,
         renderer=made.renderer,
         is_upgrade=made.is_upgrade,
         taken_over=installed is not None and installed.is_of_original_operator,
@@ -132,13 +129,8 @@ def _as_known_now(entry: Installation, attempt: Attempt, outcome: InstallOutcome
         version=version_of(attempt) or entry.version,
         options=options,
         template=template,
-        outcome=_better(entry.outcome, outcome),
+        outcome=entry.outcome if entry.outcome in {"", InstallOutcome.HEALTHY} else outcome,  # healthy once: stays so
     )
-
-
-def _better(former: str, latest: InstallOutcome) -> str:
-    """Outcome that counts: an installation that was healthy once stays so."""
-    return former if former in {"", InstallOutcome.HEALTHY} else latest
 
 
 def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
@@ -150,20 +142,13 @@ def _hooks(attempt: Attempt) -> tuple[HookRecord, ...]:
     return tuple(record for record in status.hooks if record.revision == revision)
 
 
-def _rendering_digest(attempt: Attempt, latest: Installation | None) -> str:
-    """Digest of the rendering; that of an earlier process is the recorded one."""
+def _rendering(attempt: Attempt, latest: Installation | None) -> tuple[str, Rendering]:
+    """Digest of the rendering, and how it was made; of an earlier process both are as recorded."""
     if attempt.facts is not None:
-        return attempt.facts.rendering
-    return latest.rendering_digest if latest is not None and is_rendering_of(latest, attempt) else ""
-
-
-def _made(attempt: Attempt, latest: Installation | None) -> Rendering:
-    """Way of the rendering, taken from the same place as its digest."""
-    if attempt.facts is not None:
-        return attempt.facts.made
+        return attempt.facts.rendering, attempt.facts.made
     if latest is None or not is_rendering_of(latest, attempt):
-        return OFFLINE_RENDERING
-    return Rendering(renderer=latest.renderer, is_upgrade=latest.is_upgrade)
+        return "", OFFLINE_RENDERING
+    return latest.rendering_digest, Rendering(renderer=latest.renderer, is_upgrade=latest.is_upgrade)
 
 
 def _kinds(lives: Iterable[ObservedObject]) -> tuple[InstalledKind, ...]:

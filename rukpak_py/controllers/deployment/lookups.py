@@ -12,7 +12,7 @@ other kind may be looked up.
 """
 
 from base64 import b64decode
-from collections.abc import Awaitable, Mapping, Sequence
+from collections.abc import Awaitable
 from dataclasses import dataclass
 from http import HTTPStatus
 from itertools import islice
@@ -34,7 +34,6 @@ from rukpak_py.controllers.deployment.state_parts import FailedAfterLookupsError
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.masking import MOST_VALUES
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.api_answers import status_body
 from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
 from rukpak_py.formats.helm.request import ValuesDocument
@@ -90,7 +89,12 @@ class LookingUp:
         own = own or own_by_marks(name, kind=secret_type if is_system else "", labels=labels, annotations=annotations)
         if own or not is_system or self.policy.opens(metadata.namespace):
             return own
-        if self._is_of_deployment(metadata) or self._is_left_by_helm(labels, annotations):
+        is_left_by_helm = (
+            labels.get(MANAGED_BY_LABEL) == _HELM
+            and annotations.get(HELM_RELEASE_ANNOTATION) == self.release
+            and annotations.get(HELM_RELEASE_NAMESPACE_ANNOTATION) == self.namespace
+        )
+        if is_left_by_helm or self._is_of_deployment(metadata):
             return ""
         return (
             "it is in the system namespace, and neither of this BundleDeployment nor of its release; set "
@@ -106,13 +110,6 @@ class LookingUp:
         seen = observed_object(key, SECRETS.gvk, metadata)
         is_owned = seen.owner_uid == self.uid and seen.is_proven_of(self.uid)
         return is_owned or metadata.annotations.get(RELEASED_ANNOTATION) == released_value(self.uid, key, metadata)
-
-    def _is_left_by_helm(self, labels: Mapping[str, str], annotations: Mapping[str, str]) -> bool:
-        return (
-            labels.get(MANAGED_BY_LABEL) == _HELM
-            and annotations.get(HELM_RELEASE_ANNOTATION) == self.release
-            and annotations.get(HELM_RELEASE_NAMESPACE_ANNOTATION) == self.namespace
-        )
 
 
 _PAGE: Final = 250
@@ -227,7 +224,9 @@ class Lookups:
                     self._see_secret(place, item.metadata, body)
                 items.append(body)
             token, version = page.token, page.resource_version or "0"
-        return _list_of(place.resource.gvk, version, items)
+        gvk, metadata = place.resource.gvk, {"resourceVersion": version}
+        head = orjson.dumps({"apiVersion": gvk.api_version, "kind": f"{gvk.kind}List", "metadata": metadata})
+        return head.removesuffix(b"}") + b',"items":[' + b",".join(items) + b"]}"
 
     def _see_secret(self, place: _Place, metadata: Metadata, body: bytes) -> None:
         secret = msgspec.json.decode(body, type=_Secret)
@@ -254,10 +253,3 @@ def _text_of(value: str) -> str:
         return b64decode(value).decode()[:_REMEMBERED]
     except ValueError:
         return value[:_REMEMBERED]
-
-
-def _list_of(gvk: GroupVersionKind, version: str, items: Sequence[bytes]) -> bytes:
-    head = orjson.dumps(
-        {"apiVersion": gvk.api_version, "kind": f"{gvk.kind}List", "metadata": {"resourceVersion": version}}
-    )
-    return head.removesuffix(b"}") + b',"items":[' + b",".join(items) + b"]}"

@@ -33,7 +33,11 @@ class OwnershipForm:
         An object whose change is denied keeps its owner reference until the next start; nothing else waits for it.
         """
         uid = deployment.metadata.uid
-        lives = [one for one in self._inventory.owned_by(uid).values() if _goes_by_policy(one, uid)]
+        lives = [
+            one
+            for one in self._inventory.owned_by(uid).values()
+            if holds_what_cannot_be_had_again(one.gvk.group_kind) and one.is_proven_of(uid) and not one.outlives
+        ]
         try:
             if lives and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
                 await self._kinds.add_finalizer(deployment)  # also where a client has replaced the deployment without
@@ -64,7 +68,3 @@ class OwnershipForm:
             return
         if applied.fields.get(live.key) == live.fields and converted.is_annotated:
             applied.applied(converted)
-
-
-def _goes_by_policy(live: ObservedObject, uid: str) -> bool:
-    return holds_what_cannot_be_had_again(live.gvk.group_kind) and live.is_proven_of(uid) and not live.outlives

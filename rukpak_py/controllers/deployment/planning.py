@@ -90,7 +90,8 @@ class Planner:
         held = tuple(one.key for one in rendered.desired if one.key not in apart and one.key not in looked_at)
         target = self.target_of(attempt, rendered.resolution)
         live = await read_live(target, self._inventory, looked_at)
-        owned = self._judged(attempt, hidden, rendered.keys - looked_at)
+        unseen = rendered.keys - looked_at  # set apart: still wanted, or of kinds that cannot be seen
+        owned = {key: live for key, live in self.owned(attempt).items() if key not in hidden and key not in unseen}
         plan = make_plan(
             usable,
             live=live,
@@ -135,13 +136,6 @@ class Planner:
             owner_uid=attempt.owner.uid,
             wanted=wanted,
         )
-
-    def _judged(
-        self, attempt: Attempt, hidden: HiddenKinds, apart: set[ObjectKey]
-    ) -> Mapping[ObjectKey, ObservedObject]:
-        """Objects that the deployment owns, without those set apart: they are still wanted, or cannot be seen."""
-        owned = self.owned(attempt)
-        return {key: live for key, live in owned.items() if key not in hidden and key not in apart}
 
 
 Completed = tuple[CompletedObject, ...]

@@ -47,10 +47,14 @@ class PodCauses:
         self, client: Client, unhealthy: Iterable[ObservedObject], *, is_lasting: bool, now: float
     ) -> Mapping[ObjectKey, str]:
         """Ask, and return the known causes. `is_lasting`: it is time to ask about workloads in progress, too."""
-        asked = {live.key: live for live in unhealthy if _may_be_asked(live, is_lasting=is_lasting)}
+        asked = {
+            live.key: live
+            for live in unhealthy
+            if live.health is not None and live.health.pods and (is_lasting or has_failed(live))
+        }
         self._answers = {key: answer for key, answer in self._answers.items() if key in asked}
         due = [live for live in asked.values() if not self._holds(live, now)]
-        due.sort(key=lambda live: (not _has_failed(live), live.key in self._answers))
+        due.sort(key=lambda live: (not has_failed(live), live.key in self._answers))
 
         async def ask(live: ObservedObject) -> None:
             cause = await _cause_of(client, live)
@@ -65,11 +69,7 @@ class PodCauses:
         return known is not None and known.health == live.health and now - known.at < HOLDS_SECONDS
 
 
-def _may_be_asked(live: ObservedObject, *, is_lasting: bool) -> bool:
-    return live.health is not None and bool(live.health.pods) and (is_lasting or _has_failed(live))
-
-
-def _has_failed(live: ObservedObject) -> bool:
+def has_failed(live: ObservedObject) -> bool:
     return live.health is not None and live.health.status is HealthStatus.FAILED
 
 

@@ -148,7 +148,9 @@ class DeploymentReconciler:
             of_wanted += progress
             of_installed = NO_PROGRESS
             if progress.reached is Reached.NOTHING:
-                of_installed = await self._kept_beside(deployment, active)
+                # Nothing of its successor was written.
+                correct = self._content.correct_drift(active) if active is not None else self._not_corrected(deployment)
+                of_installed = await correct
             elif progress.reached is Reached.PARTLY and active is not None:
                 of_installed = await self._content.correct_half(attempt, active)
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
@@ -157,12 +159,6 @@ class DeploymentReconciler:
         if is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
             await self._templates.drop_superseded(deployment, wanted)
         return schedule
-
-    async def _kept_beside(self, deployment: BundleDeployment, active: Attempt | None) -> Progress:
-        """Reconcile the installed content while nothing of its successor was written."""
-        if active is not None:
-            return await self._content.correct_drift(active)
-        return await self._not_corrected(deployment)
 
     def _not_unpacked(self, deployment: BundleDeployment, wanted: Bundle, found: FoundValues) -> Fact:
         """Fact about content that cannot be installed (yet): its Bundle is not there, or the values of its chart."""

@@ -16,7 +16,6 @@ from msgspec import structs
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal, Untried
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
 from rukpak_py.apply.results import NO_WAKES, FailureKind, kind_wakes
@@ -49,7 +48,6 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import KindsToCome
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
-from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
 
 
@@ -106,7 +104,7 @@ class ContentReconciler:
         hidden = await self._kinds.hidden_of_owned(attempt.deployment, attempt.state)
         if isinstance(hidden, Progress):
             return hidden
-        unfinished = await self._rendering.recall(attempt, active, self._owned(attempt))
+        unfinished = await self._rendering.recall(attempt, active, self._planner.owned(attempt))
         if unfinished is not None:
             return unfinished
         deployment = attempt.deployment
@@ -143,7 +141,7 @@ class ContentReconciler:
     ) -> Progress:
         """Everything after rendering."""
         if not attempt.is_settled:  # what has ended of a half installation may be gone at its next attempt
-            attempt.state.completed = completed_now(attempt.completed, self._owned(attempt), None)
+            attempt.state.completed = completed_now(attempt.completed, self._planner.owned(attempt), None)
         target = self._planner.target_of(attempt, rendered.resolution)
         candidate = self._gates.candidate(attempt, rendered, active, target)
         lacking = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
@@ -174,8 +172,10 @@ class ContentReconciler:
                 Progress(facts=applied.facts, reached=Reached.PARTLY),
             )
         progress = Progress(facts=(*told, *before.facts, *refusal_facts(lacking))) + progress
-        kept = await _kept_certificates(self._certificates, attempt, progress)
-        return _with_certificates(progress, kept)
+        if progress.reached is Reached.NOTHING:
+            return progress
+        # Also of half-applied content: custom resources may need the very webhooks that lack a CA.
+        return _with_certificates(progress, await self._certificates.keep(attempt))
 
     async def _after(self, applied: AppliedContent, rendered: Rendered, *, may_be_hidden: bool) -> Progress:
         """All that could be applied is: what is still to come, and the final word."""
@@ -251,7 +251,7 @@ class ContentReconciler:
         must_plan = again and (attempt.applies_all or not self._planner.shows_shared(attempt))
         if not attempt.is_settled or must_plan or must_judge_kept_crds(attempt, monotonic()):
             return None
-        status, owned = attempt.deployment.status, self._owned(attempt)
+        status, owned = attempt.deployment.status, self._planner.owned(attempt)
         for key in done_and_gone(attempt.completed, owned):
             if key not in hidden:
                 attempt.state.applied.forget(key)
@@ -291,11 +291,8 @@ class ContentReconciler:
         state.conflicts = NO_WAKES.union(*(one.wakes for one in conflicts))
         withdrawn: tuple[Fact, ...] = ()
         if planned.plan.refused:
-            withdrawn = await self._applier.withdraw(attempt, planned, self._owned(attempt))
+            withdrawn = await self._applier.withdraw(attempt, planned, self._planner.owned(attempt))
         return Progress(facts=(*withdrawn, *refusal_facts(refusals)))
-
-    def _owned(self, attempt: Attempt) -> dict[ObjectKey, ObservedObject]:
-        return self._planner.owned(attempt)
 
 
 def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
@@ -306,13 +303,6 @@ def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:
     asked = attempt.deployment.metadata.annotations.get(RECONCILE_AT_ANNOTATION, "")
     is_due = now - attempt.state.kept_crds_judged_at >= KEPT_CRDS_SECONDS
     return is_due or asked != status.last_handled_reconcile_at
-
-
-async def _kept_certificates(certificates: CertificateStage, attempt: Attempt, progress: Progress) -> CertificateResult:
-    """Keep certificates, also of half-applied content: custom resources may need the very webhooks that lack a CA."""
-    if progress.reached is Reached.NOTHING:
-        return CertificateResult()
-    return await certificates.keep(attempt)
 
 
 def _with_certificates(progress: Progress, kept: CertificateResult) -> Progress:

@@ -77,8 +77,14 @@ class RenderingStage:
             return None
         if recall(active, owned):
             return None
-        is_missing = active is None and self._is_bundle_missing(attempt)  # it may be made again
-        for before in self._attempts_before(attempt, active):
+        bundles = self._former(attempt.deployment, attempt.bundle)
+        there = {one.metadata.name for one in (attempt.bundle, *bundles)}
+        is_missing = active is None and attempt.deployment.status.active_bundle not in {
+            "",
+            *there,
+        }  # it may be made again
+        others = [attempt.of_bundle(one) for one in bundles if active is None or one is not active.bundle]
+        for before in [*([active] if active is not None else []), *others]:
             with suppress(ContentError):
                 try:
                     rendered = await self._renderer.rendered(before)
@@ -98,15 +104,6 @@ class RenderingStage:
                         recall_untouched(before, rendered.desired, owned)
         state.former.is_complete = not is_missing
         return None
-
-    def _is_bundle_missing(self, attempt: Attempt) -> bool:
-        there = {one.metadata.name for one in (attempt.bundle, *self._former(attempt.deployment, attempt.bundle))}
-        return attempt.deployment.status.active_bundle not in {"", *there}
-
-    def _attempts_before(self, attempt: Attempt, active: Attempt | None) -> list[Attempt]:
-        bundles = self._former(attempt.deployment, attempt.bundle)
-        others = [attempt.of_bundle(one) for one in bundles if active is None or one is not active.bundle]
-        return [*([active] if active is not None else []), *others]
 
 
 def rendering_failed(attempt: Attempt, error: RukPakError) -> Progress:

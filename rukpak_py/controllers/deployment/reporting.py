@@ -2,7 +2,6 @@
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.names import REFRESH_AT_ANNOTATION
@@ -16,7 +15,7 @@ from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
-from rukpak_py.controllers.result.conclusion import Clock, Conclusion, KeyFacts, read_clock
+from rukpak_py.controllers.result.conclusion import Clock, Conclusion, read_clock
 from rukpak_py.controllers.result.deployment_details import STATUS_TOO_LARGE
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
 from rukpak_py.controllers.writes import STALE_SECONDS, WriteResult
@@ -24,20 +23,7 @@ from rukpak_py.controllers.writes import STALE_SECONDS, WriteResult
 _TOO_LARGE = Progress(facts=(Fact(cause=Cause.STATUS_TOO_LARGE, detail=STATUS_TOO_LARGE),))
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Findings:
-    """`wanted`: of what the template asks for, where that is not installed. `installed`: of what is."""
-
-    wanted: Progress
-    installed: Progress
-    key: KeyFacts
-    clock: Clock
-    hide: Callable[[str], str]
-
-    def concluded(
-        self, before: BundleDeploymentStatus, also: Progress = NO_PROGRESS
-    ) -> Conclusion[BundleDeploymentStatus]:
-        return conclude(before, self.wanted, self.installed + also, self.key, self.clock, hide=self.hide)
+Conclude = Callable[[Progress], Conclusion[BundleDeploymentStatus]]  # with these facts about the installed content
 
 
 class Reporting:
@@ -70,21 +56,20 @@ class Reporting:
         name = bundle_name(deployment.metadata.name, state.template_hash(deployment))
         clock = self._clock()
         state.quiet.found((*wanted.facts, *installed.facts), clock.loop)
-        findings = _Findings(
-            wanted=_timed(wanted, state),
-            installed=_timed(installed, state),
-            key=key_facts(deployment, bundle=name, turn=turn),
-            clock=clock,
-            hide=state.mask.hide,
-        )
-        conclusion = findings.concluded(latest.status)
+        key = key_facts(deployment, bundle=name, turn=turn)
+        timed, before = (_timed(wanted, state), _timed(installed, state)), latest.status
+
+        def concluded(also: Progress) -> Conclusion[BundleDeploymentStatus]:
+            return conclude(before, timed[0], timed[1] + also, key, clock, hide=state.mask.hide)
+
+        conclusion = concluded(NO_PROGRESS)
         if not state.has_ended:
             self._waiting.note(deployment.metadata.uid, deployment.metadata.name, conclusion.wakes)
         self._events.about(deployment).emit(conclusion.happened)
         changes = (wanted.change, installed.change)
         if any(is_outdated(change, deployment.status, latest.status) for change in changes):
             return _soon(conclusion.schedule, clock, STALE_SECONDS)
-        return await self._written(latest, state, findings, conclusion)
+        return await self._written(latest, state, concluded, conclusion, clock)
 
     async def with_refresh(self, deployment: BundleDeployment) -> BundleDeployment:
         """Record a requested refresh in the status: after that another Bundle is wanted, whatever happens."""
@@ -98,21 +83,22 @@ class Reporting:
         self,
         latest: BundleDeployment,
         state: DeploymentState,
-        findings: _Findings,
+        concluded: Conclude,
         conclusion: Conclusion[BundleDeploymentStatus],
+        clock: Clock,
     ) -> Schedule:
         """A short status in the place of one that is too large for its object, until it says something else, or another
         client has changed the object.
         """
         writes = state.status_writes
         if latest.metadata.resource_version == writes.refused_in:
-            short = findings.concluded(latest.status, _TOO_LARGE)
+            short = concluded(_TOO_LARGE)
             if short.status == latest.status:
                 return short.schedule
         written = await self._writer.write(latest, conclusion.status, writes)
         is_too_large = written.result is WriteResult.TOO_LARGE
         if is_too_large:
-            conclusion = findings.concluded(latest.status, _TOO_LARGE)
+            conclusion = concluded(_TOO_LARGE)
             written = await self._writer.write(latest, conclusion.status, writes)
             if written.error is not None:
                 raise written.error  # there is no room for that either
@@ -120,7 +106,7 @@ class Reporting:
             case WriteResult.GONE:
                 return SETTLED
             case WriteResult.POSTPONED | WriteResult.STALE:
-                return _soon(conclusion.schedule, findings.clock, written.pause or 0.0)
+                return _soon(conclusion.schedule, clock, written.pause or 0.0)
             case WriteResult.WRITTEN:
                 self._events.about(latest).emit(conclusion.events)
             case WriteResult.UNCHANGED | WriteResult.TOO_LARGE:
@@ -131,14 +117,14 @@ class Reporting:
 
 
 def _timed(progress: Progress, state: DeploymentState) -> Progress:
-    facts = (_since(fact, state) for fact in progress.facts)
+    """Facts that are quiet at first are in no status yet: this process counts since when they last."""
+    facts = (
+        dataclasses.replace(fact, since=state.quiet.since(fact.cause))
+        if fact.row.quiet and fact.since is None
+        else fact
+        for fact in progress.facts
+    )
     return dataclasses.replace(progress, facts=tuple(facts))
-
-
-def _since(fact: Fact, state: DeploymentState) -> Fact:
-    """A fact that is quiet at first is in no status yet: this process counts since when it lasts."""
-    since = state.quiet.since(fact.cause) if fact.row.quiet and fact.since is None else None
-    return dataclasses.replace(fact, since=since) if since is not None else fact
 
 
 def _soon(schedule: Schedule, clock: Clock, pause: float) -> Schedule:

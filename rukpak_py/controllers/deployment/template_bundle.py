@@ -168,15 +168,12 @@ class Templates:
     async def _drop(self, deployment: BundleDeployment, kept: Container[str]) -> None:
         for bundle in self._bundles.controlled_by(deployment.metadata.uid):
             if bundle.metadata.name not in kept and not bundle.metadata.is_deleted:
-                await self._delete(bundle)
-
-    async def _delete(self, bundle: Bundle) -> None:
-        try:
-            left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
-        except (NotFoundError, StaleError):
-            left = None  # gone, or another one by now
-        if left is None:
-            self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+                try:
+                    left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
+                except (NotFoundError, StaleError):
+                    left = None  # gone, or another one by now
+                if left is None:
+                    self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
 
 
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
