@@ -56,39 +56,20 @@ Lives = dict[ObjectKey, LiveCaller]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class _Known:
+class _OwnedFields:
     """The fields of one object when our entry had this hash."""
 
     uid: str
     ca_fields: str
-    webhooks: frozenset[str]  # whose `caBundle` is ours
-    bundles: Mapping[str, bytes]
+    bundles: Mapping[str, bytes]  # by webhook: those whose `caBundle` is ours
 
 
 @dataclass(slots=True)
 class KnownCallers:
     """The callers of one deployment as they were found and injected."""
 
-    _owned: dict[ObjectKey, _Known] = field(default_factory=dict)
-    _injected: dict[ObjectKey, tuple[str, bytes]] = field(default_factory=dict)  # the uid, and what was injected last
-
-    def owned(self, live: LiveCaller) -> _Known | None:
-        """The fields that are ours. None: another client changed that, or this process does not know it yet."""
-        known = self._owned.get(live.key)
-        return known if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields) else None
-
-    def read(self, key: ObjectKey, known: _Known) -> None:
-        self._owned[key] = known
-
-    def injected(self, key: ObjectKey, known: _Known, trust: bytes) -> None:
-        self._owned[key], self._injected[key] = known, (known.uid, trust)
-
-    def released(self, key: ObjectKey) -> None:
-        self._owned.pop(key, None)
-        self._injected.pop(key, None)
-
-    def has_injected(self, live: LiveCaller, trust: bytes) -> bool:
-        return self._injected.get(live.key) == (live.uid, trust)
+    owned: dict[ObjectKey, _OwnedFields] = field(default_factory=dict)
+    injected: dict[ObjectKey, tuple[str, bytes]] = field(default_factory=dict)  # the uid, and what was injected last
 
 
 class Injector:
@@ -100,34 +81,44 @@ class Injector:
 
     def is_repair(self, live: LiveCaller, trust: bytes) -> bool:
         """Whether we have injected exactly this before: another client has changed it since."""
-        return self._known.has_injected(live, trust)
+        return self._known.injected.get(live.key) == (live.uid, trust)
 
     async def read(self, place: CaBundleTarget, live: LiveCaller) -> Injection:
         """One GET where another client changed our fields, or where this process does not know them yet."""
         known = await self._owned(live)
-        stands = {known.bundles[name] for name in known.webhooks}
-        is_whole = known.webhooks == place.webhooks and len(stands) == 1
+        stands = set(known.bundles.values())
+        is_whole = known.bundles.keys() == place.webhooks and len(stands) == 1
         return Injection(bundle=next(iter(stands)) if is_whole else b"", trusted=b"".join(stands))
 
     async def inject(self, place: CaBundleTarget, lives: Lives, trust: bytes) -> None:
         target, live = self._target, lives[place.key]
         resource = replace(target.resource_of(place.key), gvk=place.gvk)
-        body = _apply_body(place, live, trust)
-        manager = target.owner.ca_manager
+        authority = {"caBundle": base64.b64encode(trust).decode()}
+        fields: dict[str, Any]
+        match place.gvk.kind:
+            case "CustomResourceDefinition":
+                fields = {"spec": {"conversion": {"webhook": {"clientConfig": authority}}}}
+            case "APIService":
+                fields = {"spec": authority}
+            case _:
+                fields = {"webhooks": [{"name": name, "clientConfig": authority} for name in sorted(place.webhooks)]}
+        manifest = {
+            "apiVersion": place.gvk.api_version,
+            "kind": place.gvk.kind,
+            "metadata": {"name": place.key.name, "uid": live.uid},
+            **fields,
+        }
+        body, manager = canonical_json(manifest), target.owner.ca_manager
         applied = await target.client.apply(resource, "", place.key.name, body, field_manager=manager, force=True)
         lives[place.key] = answered = self._observe(place.gvk, applied.object)
-        known = _Known(
-            uid=live.uid,
-            ca_fields=answered.ca_fields,
-            webhooks=place.webhooks,
-            bundles=dict.fromkeys(place.webhooks, trust),
-        )
-        self._known.injected(place.key, known, trust)
+        bundles = dict.fromkeys(place.webhooks, trust)
+        self._known.owned[place.key] = _OwnedFields(uid=live.uid, ca_fields=answered.ca_fields, bundles=bundles)
+        self._known.injected[place.key] = live.uid, trust
 
     async def release(self, key: ObjectKey, wanted: frozenset[str], lives: Lives) -> bool:
         """Own nothing of an object where we own more than is wanted. Whether anything was given up."""
         target, known = self._target, await self._owned(lives[key])
-        if known.webhooks <= wanted:
+        if known.bundles.keys() <= wanted:
             return False
         resource = target.resource_of(key)
         metadata = await target.client.get_metadata(resource, "", key.name)
@@ -153,23 +144,25 @@ class Injector:
             field_manager=target.owner.ca_manager,
         )
         lives[key] = self._observe(lives[key].gvk, answer)
-        self._known.released(key)
+        self._known.owned.pop(key, None)
+        self._known.injected.pop(key, None)
         return True
 
-    async def _owned(self, live: LiveCaller) -> _Known:
-        known = self._known.owned(live)
-        if known is not None:
+    async def _owned(self, live: LiveCaller) -> _OwnedFields:
+        """The fields that are ours: those that this process knows, unless another client changed them since."""
+        known = self._known.owned.get(live.key)
+        if known is not None and (known.uid, known.ca_fields) == (live.uid, live.ca_fields):
             return known
         if not live.ca_fields:
-            return _Known(uid=live.uid, ca_fields="", webhooks=frozenset(), bundles={})
+            return _OwnedFields(uid=live.uid, ca_fields="", bundles={})
         owner = self._target.owner
         json = await self._target.client.get(self._target.resource_of(live.key), "", live.key.name)
         metadata = decode_metadata(json)
         ours = owned_webhooks(metadata, owner)
         bundles = {caller.name: caller.ca_bundle for caller in callers(orjson.loads(json)) if caller.name in ours}
         ca_fields = field_hash(metadata, owner.ca_manager) or ""
-        known = _Known(uid=metadata.uid, ca_fields=ca_fields, webhooks=frozenset(bundles), bundles=bundles)
-        self._known.read(live.key, known)
+        known = _OwnedFields(uid=metadata.uid, ca_fields=ca_fields, bundles=bundles)
+        self._known.owned[live.key] = known
         return known
 
 
@@ -185,17 +178,3 @@ def owned_webhooks(metadata: Metadata, owner: Owner) -> frozenset[str]:
     spec = fields.get("f:spec", {})
     config = spec.get("f:conversion", {}).get("f:webhook", {}).get("f:clientConfig", {})
     return frozenset([*webhooks, *([""] if "f:caBundle" in spec or "f:caBundle" in config else [])])
-
-
-def _apply_body(place: CaBundleTarget, live: LiveCaller, trust: bytes) -> bytes:
-    authority = {"caBundle": base64.b64encode(trust).decode()}
-    fields: dict[str, Any]
-    match place.gvk.kind:
-        case "CustomResourceDefinition":
-            fields = {"spec": {"conversion": {"webhook": {"clientConfig": authority}}}}
-        case "APIService":
-            fields = {"spec": authority}
-        case _:
-            fields = {"webhooks": [{"name": name, "clientConfig": authority} for name in sorted(place.webhooks)]}
-    identity = {"name": place.key.name, "uid": live.uid}
-    return canonical_json({"apiVersion": place.gvk.api_version, "kind": place.gvk.kind, "metadata": identity, **fields})

@@ -14,11 +14,10 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from rukpak_py.certificates.ca_injection import Injector, KnownCallers, LiveCaller, Lives, Observe
-from rukpak_py.certificates.engine import take_steps
 from rukpak_py.certificates.secret import (
     Owner,
     StoredSecret,
-    is_ours,
+    is_issued_for,
     is_served_by_another,
     labelled,
     staged,
@@ -32,6 +31,7 @@ from rukpak_py.certificates.steps import (
     Seen,
     issue,
     look_again_at,
+    take_steps,
     trust_of,
 )
 from rukpak_py.certificates.store import KnownSecrets, SecretStore, ServingSecrets, Target
@@ -164,7 +164,7 @@ class ServingCertificates:
         for key, metadata in self._secrets.of(target.owner.uid):
             if key in wanted.certificates or metadata.is_deleted:
                 continue
-            if not is_ours(metadata, target.owner) or is_served_by_another(metadata):
+            if not is_issued_for(metadata, target.owner) or is_served_by_another(metadata):
                 continue
             try:
                 left = await target.client.delete(
@@ -183,7 +183,7 @@ class ServingCertificates:
                 continue
             if left is None:
                 self._secrets.gone(key, metadata.uid)
-            memory.secrets.free(key)
+            memory.secrets.forget(key, is_taken=False)
             result.removed.append(key)
         return result
 
@@ -259,7 +259,7 @@ class _Pass:
 
 @dataclass(kw_only=True)
 class _DeploymentSite:
-    """One certificate in a pass: `engine.Site`. `only_issue`: nothing but what pods need to start."""
+    """One certificate in a pass: a `Site`. `only_issue`: nothing but what pods need to start."""
 
     want: WantedCertificate
     work: _Pass

@@ -19,10 +19,9 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.names import CA_KEY, FIELD_MANAGER, WEBHOOK_CONFIGURATION, SecretName
-from rukpak_py.certificates.engine import take_steps
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
 from rukpak_py.certificates.secret import certificate_in, pair_data, pair_in
-from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Injection, Seen, trust_of
+from rukpak_py.certificates.steps import CertificateSettings, CertificateStep, Injection, Seen, take_steps, trust_of
 from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import ca_bundle_patch
@@ -155,7 +154,7 @@ class _OwnSite:
 
     def _patch(self, trust: bytes) -> list[dict[str, Any]]:
         """Empty when the configuration has this trust, or is missing and not ours to make."""
-        return ca_bundle_patch(self._configuration or {}, trust, is_ours=self._webhooks.is_ours)
+        return ca_bundle_patch(self._configuration or {}, trust, is_ours=self._webhooks.calls_us)
 
     async def _write(self, name: SecretName, data: Mapping[str, bytes]) -> None:
         found = self._found[name]

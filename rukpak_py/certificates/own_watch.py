@@ -128,7 +128,17 @@ class OwnCertificates:
             on_change=lambda *_: self.wake(),
         )
         self.pair = lambda: self._keeper.pair
-        self.informers = (self._configuration, *(self._watch_of(reader, namespace, name) for name in SecretName))
+        secrets = (
+            Informer(
+                reader,
+                SECRETS,
+                namespace=namespace,
+                field_selector=f"metadata.name={name}",
+                on_change=lambda *_: self._keeper.wake(),
+            )
+            for name in SecretName
+        )
+        self.informers = (self._configuration, *secrets)
 
     async def run(self, is_leader: Callable[[], bool]) -> None:
         """Keep certificates and report, until cancelled."""
@@ -168,15 +178,6 @@ class OwnCertificates:
         pair = self._keeper.pair
         return self._webhooks.status(configuration, pair.certificate if pair is not None else None)
 
-    def _watch_of(self, client: Client, namespace: str, name: SecretName) -> Informer:
-        return Informer(
-            client,
-            SECRETS,
-            namespace=namespace,
-            field_selector=f"metadata.name={name}",
-            on_change=lambda *_: self._keeper.wake(),
-        )
-
     async def _monitor_configuration(self, is_leader: Callable[[], bool]) -> None:
         await self._configuration.wait_synced()
         loop = asyncio.get_running_loop()
@@ -210,13 +211,10 @@ class WebhookReporter:
         if report.is_logged:
             LOG.log(logging.WARNING if report.is_warning else logging.INFO, "%s: %s", report.reason, report.message)
         if report.is_event:
+            uid = ""  # `kubectl describe` finds Events by uid; outside a cluster there is no Deployment
+            if self._is_in_cluster:
+                with suppress(ApiError):
+                    uid = (await self._client.get_metadata(DEPLOYMENTS, self._namespace, OPERATOR_DEPLOYMENT)).uid
+            subject = EventSubject(gvk=DEPLOYMENTS.gvk, namespace=self._namespace, name=OPERATOR_DEPLOYMENT, uid=uid)
             kind = "Warning" if report.is_warning else "Normal"
-            self._recorder.record(await self._subject(), type=kind, reason=report.reason, message=report.message)
-
-    async def _subject(self) -> EventSubject:
-        """`kubectl describe` finds Events by uid; outside a cluster there is no Deployment."""
-        uid = ""
-        if self._is_in_cluster:
-            with suppress(ApiError):
-                uid = (await self._client.get_metadata(DEPLOYMENTS, self._namespace, OPERATOR_DEPLOYMENT)).uid
-        return EventSubject(gvk=DEPLOYMENTS.gvk, namespace=self._namespace, name=OPERATOR_DEPLOYMENT, uid=uid)
+            self._recorder.record(subject, type=kind, reason=report.reason, message=report.message)

@@ -79,7 +79,7 @@ class OurWebhooks:
             "webhooks": [bundles, config_maps],
         }
 
-    def is_ours(self, caller: WebhookClient) -> bool:
+    def calls_us(self, caller: WebhookClient) -> bool:
         """Whether this webhook calls us: the others in the same object are none of our business."""
         return caller.name in PATHS and _target(caller.config) == _target(self._client_config(PATHS[caller.name]))
 
@@ -92,11 +92,11 @@ class OurWebhooks:
         wrong = [
             f'webhook "{name}" ' + (f"calls {_target(found[name].config)}" if name in found else "is missing")
             for name in PATHS
-            if name not in found or not self.is_ours(found[name])
+            if name not in found or not self.calls_us(found[name])
         ]
         if wrong:
             return ConfigurationStatus(ConfigurationState.REPLACED, f"{subject}: {', '.join(wrong)}")
-        if certificate is None or not trusts(configuration, certificate, is_ours=self.is_ours):
+        if certificate is None or not trusts(configuration, certificate, is_ours=self.calls_us):
             text = f"{subject} does not trust the certificate of this operator"
             return ConfigurationStatus(ConfigurationState.UNTRUSTED, text)
         return ConfigurationStatus(ConfigurationState.OK)

@@ -14,8 +14,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Protocol
 
-import orjson
-
 from rukpak_py.api.metadata import is_deployment
 from rukpak_py.api.names import (
     CA_KEY,
@@ -30,7 +28,8 @@ from rukpak_py.core import x509
 from rukpak_py.core.errors import ConflictError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.kube.metadata import Metadata, decode_metadata
+from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.secrets import StoredObject
 
 CURRENT = ("tls.crt", "tls.key")
 NEXT = ("next.crt", "next.key")
@@ -60,7 +59,7 @@ class StoredSecret:
     is_orphan: bool = False
 
 
-def is_ours(metadata: Metadata, owner: Owner) -> bool:
+def is_issued_for(metadata: Metadata, owner: Owner) -> bool:
     controller = metadata.controller
     is_marked = SERVING_CERTIFICATE_LABEL in metadata.labels or CERTIFICATE_EXPIRY_ANNOTATION in metadata.annotations
     return (
@@ -91,7 +90,8 @@ def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSec
 
     `adopts`: what a deployment of another name left is taken, too.
     """
-    metadata = decode_metadata(json)
+    stored = StoredObject.decode(json)
+    metadata = stored.metadata
     if _is_orphan(metadata, owner, adopts=adopts):
         return StoredSecret(
             uid=metadata.uid,
@@ -100,9 +100,9 @@ def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSec
             is_deleted=metadata.is_deleted,
             is_orphan=True,
         )
-    if not is_ours(metadata, owner):
+    if not is_issued_for(metadata, owner):
         return None
-    data = _data(json)
+    data = stored.secret_data()
     seen = Seen(
         certificate=certificate_in(pair_in(data)),
         next_certificate=certificate_in(pair_in(data, NEXT)),
@@ -114,7 +114,7 @@ def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSec
 
 
 def next_pair(json: bytes) -> KeyPair:
-    return pair_in(_data(json), NEXT)
+    return pair_in(StoredObject.decode(json).secret_data(), NEXT)
 
 
 def not_ours(wanted: WantedCertificate) -> ConflictError:
@@ -217,11 +217,6 @@ def _expiry(certificate: bytes) -> dict[str, str | None]:
 
 def _encoded(data: Mapping[str, bytes | None]) -> dict[str, str | None]:
     return {key: base64.b64encode(value).decode() if value is not None else None for key, value in data.items()}
-
-
-def _data(json: bytes) -> dict[str, bytes]:
-    data = orjson.loads(json).get("data") or {}
-    return {key: base64.b64decode(value) for key, value in data.items()}
 
 
 def _time(text: str) -> datetime | None:

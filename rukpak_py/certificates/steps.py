@@ -1,4 +1,7 @@
-"""Decision about the next step to keep a serving certificate and the trust in it, made from values alone.
+"""The engine: look at one want, take the next step, look again, until nothing is left to do.
+
+Which step is next is decided from values alone (`next_step`). Whether a write was ours, or another client was faster,
+shows at the next look.
 
 Where the key of the signer is kept (`keeps_signer`), one authority signs one serving pair after the other and is
 rotated itself. Elsewhere every pair has a CA of its own, whose key was never stored, and the next pair stands beside
@@ -14,15 +17,18 @@ No request is refused during a rotation:
 * A lost serving pair comes back as it was (`in_use`) while the signer is too new to be relied on.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from enum import Enum, auto
+from typing import Protocol
 
 from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.x509 import KeyPair
 
 CA_OUTLIVES = timedelta(days=1)  # a CA whose key is not kept expires a day after the one certificate that it signed
+MOST_STEPS = 20  # in one pass; more means that another client undoes them
 MOST_TRUSTED = 10  # CAs in one bundle: a Secret that is deleted again and again must not make it grow
 
 
@@ -76,9 +82,34 @@ class Issued:
     trust: bytes
 
 
+class Site(Protocol):
+    """The Secrets and the callers of one want, as they are in the cluster."""
+
+    async def look(self) -> Seen | None:
+        """None: nothing can be done for now."""
+        ...
+
+    async def take(self, step: CertificateStep, seen: Seen) -> bool:
+        """Whether there may be another step."""
+        ...
+
+
+async def take_steps(
+    site: Site, want: WantedCertificate, clock: Callable[[], datetime], settings: CertificateSettings
+) -> bool:
+    """False: another client changes what is written as fast as it is written."""
+    for _ in range(MOST_STEPS):
+        seen = await site.look()
+        if seen is None or not await site.take(next_step(want, seen, clock(), settings), seen):
+            return True
+    return False
+
+
 def next_step(want: WantedCertificate, seen: Seen, now: datetime, settings: CertificateSettings) -> CertificateStep:
-    first = _authority_step(seen, now) if want.keeps_signer else _serving_first(want, seen, now)
-    if first is not None:
+    if want.keeps_signer:
+        if x509.needs_rotation(seen.signer, now):
+            return CertificateStep.ISSUE_AUTHORITY
+    elif (first := _serving_first(want, seen, now)) is not None:
         return first
     if seen.trust != trust_of(want, seen, now):
         return CertificateStep.PUBLISH_TRUST
@@ -91,10 +122,6 @@ def next_step(want: WantedCertificate, seen: Seen, now: datetime, settings: Cert
     if seen.trusted_since is None or seen.trusted_since > now:  # the future was recorded by a clock that was wrong
         return CertificateStep.RECORD_TRUST
     return CertificateStep.SWITCH if _is_relied_on(seen, now, settings) else CertificateStep.WAIT
-
-
-def _authority_step(seen: Seen, now: datetime) -> CertificateStep | None:
-    return CertificateStep.ISSUE_AUTHORITY if x509.needs_rotation(seen.signer, now) else None
 
 
 def _serving_first(want: WantedCertificate, seen: Seen, now: datetime) -> CertificateStep | None:

@@ -121,28 +121,16 @@ def _owner(metadata: Metadata) -> str:
 class KnownSecrets:
     """The Secrets of one deployment as they were read last, without their keys."""
 
-    _read: dict[ObjectKey, StoredSecret] = field(default_factory=dict)
-    _unseen: set[ObjectKey] = field(default_factory=set)  # names that are taken, and that the watch does not show
+    read: dict[ObjectKey, StoredSecret] = field(default_factory=dict)
+    unseen: set[ObjectKey] = field(default_factory=set)  # names that are taken, and that the watch does not show
 
-    def get(self, key: ObjectKey) -> StoredSecret | None:
-        return self._read.get(key)
-
-    def is_unseen(self, key: ObjectKey) -> bool:
-        return key in self._unseen
-
-    def read(self, key: ObjectKey, found: StoredSecret) -> None:
-        self._unseen.discard(key)
-        self._read[key] = found
-
-    def taken(self, key: ObjectKey) -> None:
-        """The server says that there is one, or another version."""
-        self._read.pop(key, None)
-        self._unseen.add(key)
-
-    def free(self, key: ObjectKey) -> None:
-        """The server says that there is none."""
-        self._read.pop(key, None)
-        self._unseen.discard(key)
+    def forget(self, key: ObjectKey, *, is_taken: bool) -> None:
+        """The server says that there is none, or that there is one or another version (`is_taken`)."""
+        self.read.pop(key, None)
+        if is_taken:
+            self.unseen.add(key)
+        else:
+            self.unseen.discard(key)
 
 
 class SecretStore:
@@ -154,14 +142,14 @@ class SecretStore:
     async def read(self, wanted: WantedCertificate) -> StoredSecret | None:
         """None: there is none. `ConflictError`: it is another owner's."""
         key = wanted.secret
-        seen, known = self._secrets.get(key), self._known.get(key)
+        seen, known = self._secrets.get(key), self._known.read.get(key)
         if seen is not None and known is not None and (known.uid, known.version) == (seen.uid, seen.version):
             return known
-        if seen is None and self._secrets.is_synced and not self._known.is_unseen(key):
+        if seen is None and self._secrets.is_synced and key not in self._known.unseen:
             return None
         json = await self._get(key)
         if json is None:
-            self._known.free(key)
+            self._known.forget(key, is_taken=False)
             if seen is not None:
                 self._secrets.gone(key, seen.uid)
             return None
@@ -175,7 +163,7 @@ class SecretStore:
         try:
             created = await target.client.create(SECRETS, key.namespace, body, field_manager=target.owner.ca_manager)
         except AlreadyExistsError:
-            self._known.taken(key)
+            self._known.forget(key, is_taken=True)
             return False
         self._taken_in(wanted, created.json or body)
         return True
@@ -187,7 +175,7 @@ class SecretStore:
                 SECRETS, key.namespace, key.name, body, field_manager=target.owner.ca_manager
             )
         except (StaleError, NotFoundError):
-            self._known.taken(key)
+            self._known.forget(key, is_taken=True)
             return False
         self._secrets.observe(key, answer.metadata)
         return True
@@ -209,6 +197,7 @@ class SecretStore:
         found = read_secret(json, self._target.owner, adopts=self._target.adopts)
         if found is None:
             raise not_ours(wanted)
-        self._known.read(wanted.secret, found)
+        self._known.unseen.discard(wanted.secret)
+        self._known.read[wanted.secret] = found
         self._secrets.observe(wanted.secret, decode_metadata(json))
         return found

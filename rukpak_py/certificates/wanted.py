@@ -109,7 +109,9 @@ def _certificates(
             problems.append(_problem(key, SERVING_CERTIFICATE_ANNOTATION, problem))
             continue
         known = found.get(secret)
-        hosts = dict.fromkeys([*(known.hosts if known else ()), *_hosts(key)])
+        host = f"{key.name}.{key.namespace}"
+        names = (host, f"{host}.svc", f"{host}.svc.cluster.local")
+        hosts = dict.fromkeys([*(known.hosts if known else ()), *names])
         service = known.service if known else key
         found[secret] = WantedCertificate(secret=secret, hosts=tuple(hosts), service=service)
     return found
@@ -126,11 +128,6 @@ def _service_problem(one: RenderedObject, secret: ObjectKey, taken: set[ObjectKe
     if secret in taken:
         return f"{secret} is in the bundle; remove it from the bundle, or remove the annotation"
     return ""
-
-
-def _hosts(service: ObjectKey) -> tuple[str, ...]:
-    host = f"{service.name}.{service.namespace}"
-    return host, f"{host}.svc", f"{host}.svc.cluster.local"
 
 
 def _places(
