@@ -14,7 +14,7 @@ from rukpak_py.formats.registry_v1.rules.definitions import (
 )
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.urls import parts_of
-from rukpak_py.formats.rules import Family, Problem, path_text
+from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(
     title="Parts of CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
@@ -42,8 +42,7 @@ def columns_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         for below, column in entries(version, "additionalPrinterColumns"):
             for field, reason in _column_reasons(column):
-                path = (*version_path, *below, field)
-                yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
+                yield definition.problem(reason, *version_path, *below, field)
 
 
 def _column_reasons(column: Json) -> Iterator[tuple[str, str]]:
@@ -73,8 +72,7 @@ def scaling_is_valid(definition: WrittenDefinition) -> Iterator[Problem]:
         value = at(version, "subresources", "scale")
         if isinstance(value, dict):
             for field, reason in _scale_reasons(value):
-                path = (*version_path, "subresources", "scale", field)
-                yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
+                yield definition.problem(reason, *version_path, "subresources", "scale", field)
 
 
 def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
@@ -103,8 +101,7 @@ def selectable_fields_exist(definition: WrittenDefinition) -> Iterator[Problem]:
         for below, selected in entries(version, "selectableFields"):
             path = text(selected, "jsonPath")
             if reason := _selection_reason(path, paths, mapping(version, "schema", "openAPIV3Schema")):
-                field = (*version_path, *below, "jsonPath")
-                yield Problem(message=f"{path_text(field)}: {reason}", place=definition.place(*field))
+                yield definition.problem(reason, *version_path, *below, "jsonPath")
             paths.append(path)
 
 
@@ -154,8 +151,7 @@ def deprecation_warnings_are_valid(definition: WrittenDefinition) -> Iterator[Pr
         if isinstance(warning, str) and (
             reason := _warning_reason(warning, is_deprecated=version.get("deprecated") is True)
         ):
-            message = f'{path_text((*path, "deprecationWarning"))}: Invalid value: "{warning}": {reason}'
-            yield Problem(message=message, place=definition.place(*path, "deprecationWarning"))
+            yield definition.problem(f'Invalid value: "{warning}": {reason}', *path, "deprecationWarning")
 
 
 def _warning_reason(warning: str, *, is_deprecated: bool) -> str:
@@ -179,15 +175,15 @@ def the_conversion_strategy_is_known(definition: WrittenDefinition) -> Iterator[
     if definition.spec.get("conversion") is None:
         return
     strategy = text(definition.spec, "conversion", "strategy")
-    place = definition.place("spec", "conversion", "strategy")
+    reason = ""
     if not strategy:
-        yield Problem(message="spec.conversion.strategy: Required value", place=place)
+        reason = "Required value"
     elif strategy not in {"None", "Webhook"}:
-        message = f'spec.conversion.strategy: Unsupported value: "{strategy}": supported values: "None", "Webhook"'
-        yield Problem(message=message, place=place)
+        reason = f'Unsupported value: "{strategy}": supported values: "None", "Webhook"'
     elif strategy == "Webhook" and preserves_unknown_fields(definition):
-        why = "must be None if spec.preserveUnknownFields is true"
-        yield Problem(message=f'spec.conversion.strategy: Invalid value: "Webhook": {why}', place=place)
+        reason = 'Invalid value: "Webhook": must be None if spec.preserveUnknownFields is true'
+    if reason:
+        yield definition.problem(reason, "spec", "conversion", "strategy")
 
 
 @FAMILY.rule(
@@ -202,8 +198,7 @@ def the_conversion_client_is_valid(definition: WrittenDefinition) -> Iterator[Pr
         return
     client = at(definition.document.manifest, *_WEBHOOK, "clientConfig")
     for below, reason in _client_reasons(client, is_webhook=_converts_by_webhook(definition)):
-        path = (*_WEBHOOK, "clientConfig", *below)
-        yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
+        yield definition.problem(reason, *_WEBHOOK, "clientConfig", *below)
 
 
 def _client_reasons(client: Any, *, is_webhook: bool) -> Iterator[tuple[tuple[str, ...], str]]:
@@ -281,8 +276,7 @@ def review_versions_are_valid(definition: WrittenDefinition) -> Iterator[Problem
         [version or "" for version in given if isinstance(version, str | None)] if isinstance(given, list) else []
     )
     for below, reason in _review_reasons(versions, is_webhook=_converts_by_webhook(definition)):
-        path: tuple[str | int, ...] = (*_WEBHOOK, "conversionReviewVersions", *below)
-        yield Problem(message=f"{path_text(path)}: {reason}", place=definition.place(*path))
+        yield definition.problem(reason, *_WEBHOOK, "conversionReviewVersions", *below)
 
 
 def _review_reasons(versions: list[str], *, is_webhook: bool) -> Iterator[tuple[tuple[int, ...], str]]:

@@ -18,7 +18,7 @@ from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, of_kind, text
 from rukpak_py.formats.registry_v1.rules.urls import has_scheme_and_host
-from rukpak_py.formats.rules import Check, Family, Place, Problem
+from rukpak_py.formats.rules import Check, Family, Place, Problem, path_text
 
 FAMILY: Family[Reading] = Family(
     title="CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
@@ -45,6 +45,10 @@ class WrittenDefinition:
 
     def place(self, *path: str | int, on_key: bool = False) -> Place:
         return self.document.place(*path, on_key=on_key)
+
+    def problem(self, reason: str, *path: str | int, on_key: bool = False) -> Problem:
+        """In the API server's words, which begin with the field."""
+        return Problem(message=f"{path_text(path)}: {reason}", place=self.place(*path, on_key=on_key))
 
 
 OfDefinition: TypeAlias = Callable[[WrittenDefinition], Iterable[Problem]]
@@ -127,8 +131,7 @@ def metadata_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
         yield Problem(message=message, place=place, error_only_in=Profile.OPM)  # rendering removes it
     name = name_of(definition.document)
     if reasons := dns.subdomain(name) if name else []:
-        message = f'metadata.name: Invalid value: "{name}": {",".join(reasons)}'
-        yield Problem(message=message, place=definition.place("metadata", "name"))
+        yield definition.problem(f'Invalid value: "{name}": {",".join(reasons)}', "metadata", "name")
 
 
 @FAMILY.rule(
@@ -143,8 +146,8 @@ def the_name_is_plural_and_group(definition: WrittenDefinition) -> Iterator[Prob
     for field in ("name", "generateName"):
         name = text(definition.document.manifest, "metadata", field)
         if name and name != expected:
-            message = f'metadata.{field}: Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
-            yield Problem(message=message, place=definition.place("metadata", field))
+            reason = f'Invalid value: "{name}": must be spec.names.plural+"."+spec.group'
+            yield definition.problem(reason, "metadata", field)
 
 
 @FAMILY.rule(
@@ -155,14 +158,13 @@ def the_name_is_plural_and_group(definition: WrittenDefinition) -> Iterator[Prob
 @each_definition
 @same_in_v1beta1
 def the_group_is_a_domain(definition: WrittenDefinition) -> Iterator[Problem]:
-    place = definition.place("spec", "group")
-    if not definition.group:
-        yield Problem(message="spec.group: Required value", place=place)
-    elif reasons := dns.subdomain(definition.group):
-        yield Problem(message=f'spec.group: Invalid value: "{definition.group}": {",".join(reasons)}', place=place)
-    elif "." not in definition.group:
-        message = f'spec.group: Invalid value: "{definition.group}": should be a domain with at least one dot'
-        yield Problem(message=message, place=place)
+    group = definition.group
+    if not group:
+        yield definition.problem("Required value", "spec", "group")
+    elif reasons := dns.subdomain(group):
+        yield definition.problem(f'Invalid value: "{group}": {",".join(reasons)}', "spec", "group")
+    elif "." not in group:
+        yield definition.problem(f'Invalid value: "{group}": should be a domain with at least one dot', "spec", "group")
 
 
 @FAMILY.rule(
@@ -196,12 +198,11 @@ def protected_groups_are_approved(definition: WrittenDefinition) -> Iterator[Pro
 @same_in_v1beta1
 def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     scope = text(definition.spec, "scope")
-    place = definition.place("spec", "scope")
     if not scope:
-        yield Problem(message="spec.scope: Required value", place=place)
+        yield definition.problem("Required value", "spec", "scope")
     elif scope not in _SCOPES:
-        message = f'spec.scope: Unsupported value: "{scope}": supported values: "Cluster", "Namespaced"'
-        yield Problem(message=message, place=place)
+        reason = f'Unsupported value: "{scope}": supported values: "Cluster", "Namespaced"'
+        yield definition.problem(reason, "spec", "scope")
 
 
 @FAMILY.rule(
@@ -214,13 +215,13 @@ def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
 def names_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for field, name in _names(definition).items():
         if reason := _name_reason(field, name):
-            yield Problem(message=f"spec.names.{field}: {reason}", place=definition.place("spec", "names", field))
+            yield definition.problem(reason, "spec", "names", field)
     for field in ("shortNames", "categories"):
         names = at(definition.spec, "names", field)
         for index, name in enumerate(names if isinstance(names, list) else []):
             if isinstance(name, str) and (reasons := dns.dns_1035_label(name)):
-                message = f'spec.names.{field}[{index}]: Invalid value: "{name}": {",".join(reasons)}'
-                yield Problem(message=message, place=definition.place("spec", "names", field, index))
+                reason = f'Invalid value: "{name}": {",".join(reasons)}'
+                yield definition.problem(reason, "spec", "names", field, index)
 
 
 def _names(definition: WrittenDefinition) -> dict[str, str]:
@@ -253,8 +254,8 @@ def _name_reason(field: str, name: str) -> str:
 def kind_and_list_kind_differ(definition: WrittenDefinition) -> Iterator[Problem]:
     names = _names(definition)
     if names["kind"] and names["kind"] == names["listKind"]:
-        message = f'spec.names.listKind: Invalid value: "{names["kind"]}": kind and listKind may not be the same'
-        yield Problem(message=message, place=definition.place("spec", "names", "listKind"))
+        reason = f'Invalid value: "{names["kind"]}": kind and listKind may not be the same'
+        yield definition.problem(reason, "spec", "names", "listKind")
 
 
 @FAMILY.rule(
@@ -267,12 +268,11 @@ def version_names_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for path, version in definition.versions:
         name = text(version, "name")
         if reasons := dns.dns_1035_label(name):
-            message = f'spec.versions[{path[-1]}].name: Invalid value: "{name}": {",".join(reasons)}'
-            yield Problem(message=message, place=definition.place(*path, "name"))
+            yield definition.problem(f'Invalid value: "{name}": {",".join(reasons)}', *path, "name")
     counted = Counter(text(version, "name") for _, version in definition.versions)
     if repeated := [name for name, count in counted.items() if count > 1]:
-        message = f"spec.versions: Invalid value: {', '.join(repeated)}: must contain unique version names"
-        yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))
+        reason = f"Invalid value: {', '.join(repeated)}: must contain unique version names"
+        yield definition.problem(reason, "spec", "versions", on_key=True)
 
 
 @FAMILY.rule(
@@ -285,8 +285,8 @@ def one_version_is_stored(definition: WrittenDefinition) -> Iterator[Problem]:
     stored = [text(version, "name") for _, version in definition.versions if version.get("storage") is True]
     if len(stored) != 1:
         found = ", ".join(stored) or "none"
-        message = f"spec.versions: Invalid value: {found}: must have exactly one version marked as storage version"
-        yield Problem(message=message, place=definition.place("spec", "versions", on_key=True))
+        reason = f"Invalid value: {found}: must have exactly one version marked as storage version"
+        yield definition.problem(reason, "spec", "versions", on_key=True)
 
 
 @FAMILY.rule(
@@ -298,11 +298,11 @@ def one_version_is_stored(definition: WrittenDefinition) -> Iterator[Problem]:
 @each_definition
 def unknown_fields_are_not_preserved(definition: WrittenDefinition) -> Iterator[Problem]:
     if preserves_unknown_fields(definition):
-        message = (
-            "spec.preserveUnknownFields: Invalid value: true: cannot set to true, "
+        reason = (
+            "Invalid value: true: cannot set to true, "
             "set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
         )
-        yield Problem(message=message, place=definition.place("spec", "preserveUnknownFields", on_key=True))
+        yield definition.problem(reason, "spec", "preserveUnknownFields", on_key=True)
 
 
 def preserves_unknown_fields(definition: WrittenDefinition) -> bool:
