@@ -42,7 +42,7 @@ class Checked:
 
 
 def checked(manifest: Json) -> Checked:
-    kind = _type_of(manifest)
+    kind = shapes.kind(str(manifest.get("apiVersion")), str(manifest.get("kind")))
     if kind is None:
         return Checked(manifest=manifest, undeclared=[], overflows=[])
     checking = _Checking()
@@ -143,7 +143,3 @@ def _path(at: _At) -> Path:
         at, part = at
         parts.append(part)
     return tuple(reversed(parts))
-
-
-def _type_of(manifest: Json) -> Shape | None:
-    return shapes.kind(str(manifest.get("apiVersion")), str(manifest.get("kind")))

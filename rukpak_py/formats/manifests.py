@@ -190,16 +190,12 @@ def _item(item: Any, parent: dict[str, Any]) -> Any:
     if item is None:
         item = {}
     if isinstance(item, dict) and not _text(item.get("kind")) and not _text(item.get("apiVersion")):
-        return {**item, **_inherited(parent)}
+        kind, version = parent["kind"].removesuffix("List"), parent.get("apiVersion", "")
+        # They must be short, or a small list becomes a large one.
+        if len(kind) + least_json_bytes(version, stop_at=_LONGEST_INHERITED) > _LONGEST_INHERITED:
+            raise ContentError("the kind and the apiVersion of a list are too long for its items to take them")
+        return {**item, "kind": kind, "apiVersion": version}
     return item
-
-
-def _inherited(parent: dict[str, Any]) -> dict[str, Any]:
-    """Kind and apiVersion that items take from their list; they must be short, or a small list becomes a large one."""
-    kind, version = parent["kind"].removesuffix("List"), parent.get("apiVersion", "")
-    if len(kind) + least_json_bytes(version, stop_at=_LONGEST_INHERITED) > _LONGEST_INHERITED:
-        raise ContentError("the kind and the apiVersion of a list are too long for its items to take them")
-    return {"kind": kind, "apiVersion": version}
 
 
 def _text(value: object) -> str:

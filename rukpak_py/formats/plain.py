@@ -65,10 +65,12 @@ class PlainFormat:
         seen: dict[ObjectKey, _Origin] = {}
         for manifest in _manifests(tree, options.limits, prefix=RENDERING):
             origin = _Origin(manifest=manifest, object=_applicable(manifest, size))
-            first = seen.setdefault(_identity(origin.object, options), origin)
+            key = origin.object.head.key  # without a namespace of its own it goes to the install namespace
+            identity = key if key.namespace else key._replace(namespace=options.install_namespace or "")
+            first = seen.setdefault(identity, origin)
             if first.object.json != origin.object.json:
                 where = two_places(first.manifest, manifest)
-                text = f"{origin.object.head.key} is defined differently {where}"
+                text = f"{key} is defined differently {where}"
                 problem = Problem(message=text, place=manifest.place("metadata", "name"))
                 raise _refusal(DIFFERENT, problem, RENDERING + text)
         return RenderedContent(objects=[origin.object for origin in seen.values()])
@@ -125,9 +127,3 @@ def _applicable(manifest: Document, size: RenderedSize) -> Object:
         text = f"{rendered.head.key}: {overflow.message}"
         raise _refused(OVERFLOW, RENDERING, manifest, text, hint=RANGES[overflow.wanted])
     return rendered
-
-
-def _identity(rendered: Object, options: RenderOptions) -> ObjectKey:
-    """The object's key in the cluster: without a namespace of its own it goes to the install namespace."""
-    key = rendered.head.key
-    return key if key.namespace else key._replace(namespace=options.install_namespace or "")

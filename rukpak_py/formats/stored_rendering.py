@@ -10,7 +10,7 @@ Formats whose renderings are kept use no other field of `RenderedContent`.
 """
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -54,7 +54,11 @@ def rendering(
 
 
 def lines_of(content: RenderedContent) -> list[bytes]:
-    return [*_lines(content), *_description(content)]
+    lines = list(_lines(content))
+    if content.description is not None:
+        made = asdict(content.made) if content.made != OFFLINE_RENDERING else {}
+        lines.append(orjson.dumps(orjson.dumps(asdict(content.description) | made).decode()) + b"\n")
+    return lines
 
 
 def read_lines(data: bytes) -> RenderedContent:
@@ -62,49 +66,38 @@ def read_lines(data: bytes) -> RenderedContent:
     first, *rest = data.splitlines()
     marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
     manifests = [orjson.loads(line) for line in rest]
-    descriptions = [orjson.loads(one) for one in manifests if isinstance(one, str)]
-    made = _read_made(descriptions[0]) if descriptions else OFFLINE_RENDERING
+    known = next((orjson.loads(one) for one in manifests if isinstance(one, str)), None)
+    description, made = None, OFFLINE_RENDERING
+    if known is not None:
+        fields = ("name", "version", "app_version", "package")
+        description = ContentDescription(**{field: known[field] for field in fields})
+        made = Rendering(renderer=known.get("renderer", ""), is_upgrade=known.get("is_upgrade"))
     return rendering(
         [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
         frozenset(key for key, _ in marks),
         hooks=[_hook(one) for one in manifests if isinstance(one, list)],
         before_hooks=frozenset(key for key, words in marks if _BEFORE_HOOKS in words),
         create_only=frozenset(key for key, words in marks if _CREATE_ONLY in words),
-        description=_read_description(descriptions[0]) if descriptions else None,
+        description=description,
         made=made,
     )
 
 
 def _lines(content: RenderedContent) -> Iterator[bytes]:
-    yield orjson.dumps(list(_marks(content))) + b"\n"
+    marks = [
+        [
+            *key,
+            *([_BEFORE_HOOKS] if key in content.before_hooks else []),
+            *([_CREATE_ONLY] if key in content.create_only else []),
+        ]
+        for key in sorted(content.lasting)
+    ]
+    yield orjson.dumps(marks) + b"\n"
     for one in content.objects:
         yield one.json + b"\n"
     for hook in content.hooks:
         known = [sorted(hook.events), hook.weight, sorted(hook.delete_policies), hook.outlives]
         yield b"[" + hook.object.json + b"," + orjson.dumps(known)[1:] + b"\n"
-
-
-def _description(content: RenderedContent) -> Iterator[bytes]:
-    if content.description is not None:
-        made = asdict(content.made) if content.made != OFFLINE_RENDERING else {}
-        known = asdict(content.description) | made
-        yield orjson.dumps(orjson.dumps(known).decode()) + b"\n"
-
-
-def _read_made(known: Mapping[str, Any]) -> Rendering:
-    return Rendering(renderer=known.get("renderer", ""), is_upgrade=known.get("is_upgrade"))
-
-
-def _read_description(known: Mapping[str, Any]) -> ContentDescription:
-    return ContentDescription(
-        name=known["name"], version=known["version"], app_version=known["app_version"], package=known["package"]
-    )
-
-
-def _marks(content: RenderedContent) -> Iterator[list[str]]:
-    for key in sorted(content.lasting):
-        before = [_BEFORE_HOOKS] if key in content.before_hooks else []
-        yield [*key, *before, *([_CREATE_ONLY] if key in content.create_only else ())]
 
 
 def _hook(line: list[Any]) -> Hook:

@@ -48,19 +48,14 @@ def syntax_problem(error: ContentError, data: bytes, place: Place) -> Problem:
         return Problem(message=str(error), hint=_LIMIT_HINT, place=place, at=(0, 0))
     around = SurroundingLines(error, data)
     opening = around.opening()
+    known = (hint for words, hint in _HINTS.items() if words in error.problem)
+    general = _ENCODING_HINT if _ENCODING.search(error.problem) else _GENERAL_HINT
     return Problem(
         message=f"cannot be parsed as {error.language.upper()}: {error.problem}",
-        hint=around.hint() or _hint(error.problem),
+        hint=around.hint() or next(known, general),
         place=place,
         at=opening if opening and _UNCLOSED in error.problem else (error.line, error.column),
     )
-
-
-def _hint(problem: str) -> str:
-    for words, hint in _HINTS.items():
-        if words in problem:
-            return hint
-    return _ENCODING_HINT if _ENCODING.search(problem) else _GENERAL_HINT
 
 
 class SurroundingLines:

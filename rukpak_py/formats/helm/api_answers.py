@@ -53,19 +53,16 @@ class ApiAnswers:
             case ["", "version"]:
                 return ApiAnswer(HTTPStatus.OK, self._view.version)
             case ["", "api" | "apis" as root]:
-                return self._index(root, accept)
+                if _AGGREGATED_GROUP not in accept:  # a lookup of a kind that does not exist
+                    return _status(HTTPStatus.NOT_FOUND, "NotFound", "the kind does not exist")
+                wanted = [one for one in self._view.served if bool(one.group) == (root == "apis")]
+                return ApiAnswer(HTTPStatus.OK, orjson.dumps(_groups(wanted)), AGGREGATED)
             case ["", "api", version, *rest]:
                 return self._below(version, rest)
             case ["", "apis", group, version, *rest]:
                 return self._below(f"{group}/{version}", rest)
             case _:
                 return _status(HTTPStatus.NOT_FOUND, "NotFound", "there is nothing at this path")
-
-    def _index(self, root: str, accept: str) -> ApiAnswer:
-        if _AGGREGATED_GROUP not in accept:  # a lookup of a kind that does not exist
-            return _status(HTTPStatus.NOT_FOUND, "NotFound", "the kind does not exist")
-        wanted = [one for one in self._view.served if bool(one.group) == (root == "apis")]
-        return ApiAnswer(HTTPStatus.OK, orjson.dumps(_groups(wanted)), AGGREGATED)
 
     def _below(self, name: str, rest: list[str]) -> ApiAnswer:
         version = self._versions.get(name)
@@ -75,7 +72,26 @@ class ApiAnswers:
             if version.is_stale:
                 text = f"the API service of {name} does not answer"
                 return _status(HTTPStatus.SERVICE_UNAVAILABLE, "ServiceUnavailable", text)
-            return ApiAnswer(HTTPStatus.OK, orjson.dumps(_resources(version)))
+            return ApiAnswer(
+                HTTPStatus.OK,
+                orjson.dumps(
+                    {
+                        "kind": "APIResourceList",
+                        "apiVersion": "v1",
+                        "groupVersion": version.name,
+                        "resources": [
+                            {
+                                "name": kind.plural,
+                                "singularName": kind.kind.lower(),
+                                "namespaced": kind.namespaced,
+                                "kind": kind.kind,
+                                "verbs": _VERBS,
+                            }
+                            for kind in version.kinds
+                        ],
+                    }
+                ),
+            )
         lookup = _lookup_of(version, [unquote(part) for part in rest])
         if lookup is None:
             return _status(HTTPStatus.NOT_FOUND, "NotFound", "there is nothing at this path")
@@ -171,23 +187,22 @@ def _position(versions: list[ServedVersion]) -> Any:
 
 
 def _discovered(version: ServedVersion) -> dict[str, Any]:
-    resources = [_discovered_kind(version, kind) for kind in version.kinds]
+    resources: list[dict[str, Any]] = [
+        {
+            "resource": kind.plural,
+            "responseKind": {"group": version.group, "version": version.version, "kind": kind.kind},
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "singularResource": kind.kind.lower(),
+            "verbs": _VERBS,
+        }
+        for kind in version.kinds
+    ]
     if resources:
         resources[0]["subresources"] = list(_subresources(version))
     return {
         "version": version.version,
         "resources": resources,
         "freshness": "Stale" if version.is_stale else "Current",
-    }
-
-
-def _discovered_kind(version: ServedVersion, kind: ServedKind) -> dict[str, Any]:
-    return {
-        "resource": kind.plural,
-        "responseKind": {"group": version.group, "version": version.version, "kind": kind.kind},
-        "scope": "Namespaced" if kind.namespaced else "Cluster",
-        "singularResource": kind.kind.lower(),
-        "verbs": _VERBS,
     }
 
 
@@ -199,21 +214,3 @@ def _subresources(version: ServedVersion) -> Iterator[dict[str, Any]]:
             "responseKind": {"group": version.group, "version": version.version, "kind": kind},
             "verbs": _VERBS,
         }
-
-
-def _resources(version: ServedVersion) -> dict[str, Any]:
-    return {
-        "kind": "APIResourceList",
-        "apiVersion": "v1",
-        "groupVersion": version.name,
-        "resources": [
-            {
-                "name": kind.plural,
-                "singularName": kind.kind.lower(),
-                "namespaced": kind.namespaced,
-                "kind": kind.kind,
-                "verbs": _VERBS,
-            }
-            for kind in version.kinds
-        ],
-    }

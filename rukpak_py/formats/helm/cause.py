@@ -35,7 +35,15 @@ def cause_first(said: str) -> str:
         return f"{raised[1]}: {said[raised.end() :].strip()}"
     if unparsed := _UNPARSED.match(said):
         return f"{unparsed[1]}: parse error: {said[unparsed.end() :].strip()}"
-    return _of_calls(said)
+    calls = [call for at in _beginnings(said) if (call := _CALL.match(said, at))]
+    if not calls or calls[0].start() != 0:
+        return said
+    last = calls[-1]
+    of_files = [call for call in calls if not call[1].startswith(_BY_TPL)]
+    place = (of_files or calls)[-1][1]
+    why = _FUNCTION.sub("", said[last.end() :], count=1).strip()
+    first = f"{place}: at {last[2]}: {why}"
+    return first if len(calls) == 1 else f"{first}\n{said}"
 
 
 def _of_values(lines: str) -> str:
@@ -50,18 +58,6 @@ def _of_values(lines: str) -> str:
             problem = problem.removeprefix(root)
         charts[-1] += f"{'' if charts[-1].endswith(':') else ';'} {problem}"
     return f"values: {'; '.join(charts)}" if charts else ""
-
-
-def _of_calls(said: str) -> str:
-    calls = [call for at in _beginnings(said) if (call := _CALL.match(said, at))]
-    if not calls or calls[0].start() != 0:
-        return said
-    last = calls[-1]
-    of_files = [call for call in calls if not call[1].startswith(_BY_TPL)]
-    place = (of_files or calls)[-1][1]
-    why = _FUNCTION.sub("", said[last.end() :], count=1).strip()
-    first = f"{place}: at {last[2]}: {why}"
-    return first if len(calls) == 1 else f"{first}\n{said}"
 
 
 def _beginnings(said: str) -> Iterator[int]:

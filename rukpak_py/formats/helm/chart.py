@@ -118,7 +118,7 @@ class _Loader:
         _check_sizes(files)
         metadata = self._metadata(files)
         if VALUES in files:
-            self._demand_values(files[VALUES])
+            self._decoded({VALUES: files[VALUES]}, VALUES, _mapping)
         return Chart(
             metadata=metadata,
             files={path: data for path, data in files.items() if not path.startswith("charts/")},
@@ -147,9 +147,6 @@ class _Loader:
         except ContentError as error:
             known = str(error).startswith("validation: ")
             raise _DefectError(str(error) if known else f"cannot load {file}: {error}", file=file) from error
-
-    def _demand_values(self, data: bytes) -> None:
-        self._decoded({VALUES: data}, VALUES, _mapping)
 
     def _subcharts(self, files: Mapping[str, bytes], parent: str, depth: int) -> Iterator[Chart]:
         for name, inner in _entries_of_charts(files).items():

@@ -4,7 +4,7 @@ As helm reads them: texts without regard to case and blanks around, several sepa
 event that helm does not know is skipped by helm itself; tests are never run here.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Final
 
 from rukpak_py.api.names import HELM_HOOK_ANNOTATION as HOOK
@@ -26,7 +26,8 @@ def is_hook(manifest: Mapping[str, Any]) -> bool:
 def hook_of(manifest: Mapping[str, Any], rendered: Object) -> Hook | None:
     """The object as a hook, by the annotations of its manifest; None when it is only a test, or for no known event."""
     annotations = _annotations(manifest)
-    events = _events(_words(annotations.get(HOOK)))
+    wanted = [word for word in _words(annotations.get(HOOK)) if word not in _TESTS]
+    events = frozenset(map(HookEvent, wanted)) if set(HookEvent).issuperset(wanted) else frozenset()
     if not events:
         return None
     return Hook(
@@ -48,11 +49,6 @@ def is_kept(manifest: Mapping[str, Any]) -> bool:
     """Whether it stays when it leaves the chart, and when the chart is uninstalled."""
     policy = _annotations(manifest).get(RESOURCE_POLICY)
     return isinstance(policy, str) and policy.strip().lower() == "keep"
-
-
-def _events(words: Iterable[str]) -> frozenset[HookEvent]:
-    wanted = [word for word in words if word not in _TESTS]
-    return frozenset(map(HookEvent, wanted)) if set(HookEvent).issuperset(wanted) else frozenset()
 
 
 def _delete_policies(annotations: Mapping[str, Any]) -> frozenset[DeletePolicy]:

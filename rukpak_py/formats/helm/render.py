@@ -100,24 +100,19 @@ def _run(
 
 
 def _arguments(request: HelmRequest, chart: str, *, is_checked: bool, taken: Pipe | None) -> list[str]:
+    if taken is None:
+        versions = [] if request.kube_version is None else [f"--kube-version={request.kube_version}"]
+        capabilities = [*versions, *(f"--api-versions={version}" for version in request.api_versions or ())]
+    else:  # `--dry-run=server` looks objects up, and only with `--validate` helm asks what is served
+        capabilities = ["--dry-run=server", "--validate", "--disable-openapi-validation", *post_renderer(taken.end)]
     return [
         *("template", f"--namespace={request.namespace}", "--include-crds", "--values=-"),
         *(f"--set={setting}" for setting in request.settings),
-        *(_told_capabilities(request) if taken is None else _asked_capabilities(taken)),
+        *capabilities,
         *(("--is-upgrade",) if request.is_upgrade else ()),
         *(() if is_checked else ("--skip-schema-validation",)),
         *("--", request.release_name, chart),
     ]
-
-
-def _told_capabilities(request: HelmRequest) -> list[str]:
-    versions = [] if request.kube_version is None else [f"--kube-version={request.kube_version}"]
-    return [*versions, *(f"--api-versions={version}" for version in request.api_versions or ())]
-
-
-def _asked_capabilities(taken: Pipe) -> list[str]:
-    """`--dry-run=server` looks objects up, and only with `--validate` helm asks what is served."""
-    return ["--dry-run=server", "--validate", "--disable-openapi-validation", *post_renderer(taken.end)]
 
 
 def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:
@@ -139,19 +134,15 @@ def _failure(ended: Ended, request: HelmRequest, limits: Limits) -> ContentError
     if begin := _ERROR.search(said):
         return ContentError(cause_first(_cleaned(said[begin.end() :], request, limits)))
     if _OUT_OF_MEMORY.search(said):
-        return _too_little_memory(ended.memory, limits)
+        if ended.memory >= limits.helm_bytes:
+            return limits.exceeded("helm_bytes", "the memory to render the chart")
+        return ContentError(
+            f"rendering the chart needs more than {readable_size(ended.memory)} of memory, which is the limit of the "
+            "process that asks for it; raise the memory limit of the operator's container"
+        )
     if crash := _CRASH.search(said):
         return ContentError(f"helm crashed while it rendered the chart: {_cleaned(crash[1], request, limits)}")
     return ContentError(_cleaned(said, request, limits) or "helm failed and did not say why")
-
-
-def _too_little_memory(memory: int, limits: Limits) -> ContentError:
-    if memory >= limits.helm_bytes:
-        return limits.exceeded("helm_bytes", "the memory to render the chart")
-    return ContentError(
-        f"rendering the chart needs more than {readable_size(memory)} of memory, which is the limit of the process "
-        "that asks for it; raise the memory limit of the operator's container"
-    )
 
 
 def _cleaned(said: str, request: HelmRequest, limits: Limits) -> str:

@@ -42,10 +42,20 @@ class DeploymentSettings:
         for key in given:
             if key not in _KNOWN:
                 raise ContentError(f"spec.config.{key} is not known; {_advice(key)}")
+        deployment_config = given.get(DEPLOYMENT_CONFIG)  # its fields are checked when it is applied
+        if deployment_config is not None and not isinstance(deployment_config, dict):
+            raise ContentError(f"spec.config.{DEPLOYMENT_CONFIG} must be an object, got {json_type(deployment_config)}")
+        certificates = given.get(CERTIFICATES, Certificates.OPERATOR)
+        if certificates not in list(Certificates):
+            raise ContentError(f"spec.config.{CERTIFICATES} is {certificates!r}; set one of {', '.join(Certificates)}")
+        aggregated_roles = given.get(AGGREGATED_ROLES, False)
+        if not isinstance(aggregated_roles, bool):
+            got = json_type(aggregated_roles)
+            raise ContentError(f"spec.config.{AGGREGATED_ROLES} must be true or false, got {got}")
         return cls(
-            deployment_config=_deployment_config(given),
-            certificates=_certificates(given),
-            aggregated_roles=_aggregated_roles(given),
+            deployment_config=deployment_config,
+            certificates=Certificates(certificates),
+            aggregated_roles=aggregated_roles,
         )
 
     def applied_to(self, options: RenderOptions) -> RenderOptions:
@@ -55,28 +65,6 @@ class DeploymentSettings:
             deployment_config=self.deployment_config,
             aggregated_roles=self.aggregated_roles,
         )
-
-
-def _deployment_config(given: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The deployment configuration; its fields are checked when it is applied."""
-    value = given.get(DEPLOYMENT_CONFIG)
-    if value is not None and not isinstance(value, dict):
-        raise ContentError(f"spec.config.{DEPLOYMENT_CONFIG} must be an object, got {json_type(value)}")
-    return value
-
-
-def _certificates(given: Mapping[str, Any]) -> Certificates:
-    value = given.get(CERTIFICATES, Certificates.OPERATOR)
-    if value not in list(Certificates):
-        raise ContentError(f"spec.config.{CERTIFICATES} is {value!r}; set one of {', '.join(Certificates)}")
-    return Certificates(value)
-
-
-def _aggregated_roles(given: Mapping[str, Any]) -> bool:
-    value = given.get(AGGREGATED_ROLES, False)
-    if not isinstance(value, bool):
-        raise ContentError(f"spec.config.{AGGREGATED_ROLES} must be true or false, got {json_type(value)}")
-    return value
 
 
 def _advice(key: str) -> str:

@@ -139,7 +139,10 @@ class FileReader:
             return document
         for defect in found:
             add_wrong_type(self.defects, document, defect)
-        return replace(document, manifest=_sound(document.manifest))
+        sound = {**document.manifest, "metadata": _sound_metadata(document.manifest.get("metadata"))}
+        if not isinstance(document.manifest.get("apiVersion", ""), str):
+            del sound["apiVersion"]
+        return replace(document, manifest=sound)
 
     def _unchecked(self, document: Document) -> Document:
         """The reference does not look at the metadata of items; what is no object has no effect there."""
@@ -169,14 +172,6 @@ def _why_without_kind(manifest: dict[str, Any]) -> tuple[str, str]:
             "Write the name of the kind, such as `kind: Service`.",
         )
     return "the object has no `kind`", f"Add `kind`; or move what is no manifest out of {MANIFESTS}/."
-
-
-def _sound(manifest: dict[str, Any]) -> dict[str, Any]:
-    """With what of its metadata has the types that everything else relies on."""
-    sound = {**manifest, "metadata": _sound_metadata(manifest.get("metadata"))}
-    if not isinstance(manifest.get("apiVersion", ""), str):
-        del sound["apiVersion"]
-    return sound
 
 
 def _sound_metadata(metadata: Any) -> dict[str, Any]:

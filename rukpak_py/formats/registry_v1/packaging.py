@@ -135,33 +135,29 @@ def no_bundle_directory(name: str) -> bool:
 def infer(package: Tree, bundle: str, *, shown: str) -> Inferred:
     """`package` is the directory of the package, `bundle` the name of the bundle's directory in it."""
     try:
-        return _infer(package, bundle, shown)
+        try:
+            csv = _csv_in(package, bundle, shown)
+        except ContentError as error:
+            raise ContentError(f"error loading CSV from bundle directory, {error}") from error
+        try:
+            csvs = [_csv_in(package, name, shown) for name in _bundles(package)]
+        except ContentError as error:
+            raise ContentError(f"error getting CSVs from bundles in the package directory, {error}") from error
+        file, manifest = _package_manifest(package, shown)
+        before = {text(one, "metadata", "name"): _before(one) for one in csvs}
+        name = text(csv, "metadata", "name")
+        channels = manifest.channels
+        return Inferred(
+            package=manifest.package,
+            channels=",".join(sorted({channel for channel, head in channels if name in _reached(head, before)})),
+            default_channel=manifest.default_channel or (channels[0][0] if len(channels) == 1 else ""),
+            manifest=file,
+        )
     except ContentError as error:
         raise ContentError(
             "please manually input channels and packageName, "
             f"error interpreting bundle from directory {shown}/{bundle}, {error}"
         ) from error
-
-
-def _infer(package: Tree, bundle: str, shown: str) -> Inferred:
-    try:
-        csv = _csv_in(package, bundle, shown)
-    except ContentError as error:
-        raise ContentError(f"error loading CSV from bundle directory, {error}") from error
-    try:
-        csvs = [_csv_in(package, name, shown) for name in _bundles(package)]
-    except ContentError as error:
-        raise ContentError(f"error getting CSVs from bundles in the package directory, {error}") from error
-    file, manifest = _package_manifest(package, shown)
-    before = {text(one, "metadata", "name"): _before(one) for one in csvs}
-    name = text(csv, "metadata", "name")
-    channels = manifest.channels
-    return Inferred(
-        package=manifest.package,
-        channels=",".join(sorted({channel for channel, head in channels if name in _reached(head, before)})),
-        default_channel=manifest.default_channel or (channels[0][0] if len(channels) == 1 else ""),
-        manifest=file,
-    )
 
 
 def _bundles(package: Tree) -> list[str]:

@@ -15,7 +15,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.manifests import MANIFESTS, Document
 from rukpak_py.formats.registry_v1 import kinds
-from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Definition, Json, RegistryBundle, csv_of
+from rukpak_py.formats.registry_v1.bundle import Csv, Definition, Json, RegistryBundle, csv_of
 from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
 from rukpak_py.formats.registry_v1.manifest_files import FileReader, manifest_paths
 from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_properties
@@ -48,7 +48,11 @@ def read(tree: Tree, *, parity: bool = False, limits: Limits = DEFAULT_LIMITS) -
         tree=tree,
         parity=parity,
         files=parts.files,
-        bundle=_bundle(parts, metadata, csv) if csv is not None else None,
+        bundle=RegistryBundle(
+            parity=parts.parity, metadata=metadata, csv=csv, definitions=parts.definitions, others=parts.others
+        )
+        if csv is not None
+        else None,
         defects=defects.found,
         unknown=parts.unknown,
         limits=limits,
@@ -143,9 +147,3 @@ def _csv(parts: _Parts) -> Csv | None:
         message = f"the bundle has {len(parts.csvs)} ClusterServiceVersions: {names}"
         parts.defects.add(SEVERAL_CSVS, Problem(message=message, place=parts.csvs[-1].document.place()))
     return parts.csvs[-1]
-
-
-def _bundle(parts: _Parts, metadata: BundleMetadata, csv: Csv) -> RegistryBundle:
-    return RegistryBundle(
-        parity=parts.parity, metadata=metadata, csv=csv, definitions=parts.definitions, others=parts.others
-    )

@@ -72,7 +72,9 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
     of_file, found = properties.of_file(document)
     for defect in found:
         _report_defect(PROPERTIES_FILE, defect, defects)
-    return _annotated(csv, properties.merged(of_annotation, of_file))
+    annotations = {**csv.annotations, ANNOTATION: properties.merged(of_annotation, of_file)}
+    metadata = {**(csv.typed.get("metadata") or {}), "annotations": annotations}
+    return replace(csv, annotations=annotations, typed={**csv.typed, "metadata": metadata})
 
 
 def _dependencies(tree: Tree, limits: Limits) -> list[Dependency]:
@@ -95,12 +97,6 @@ def _first_document(data: bytes, limits: Limits) -> Any:
         return next(yaml.documents(data, limits=limits), None)
     except ContentError:
         return None
-
-
-def _annotated(csv: Csv, text: str) -> Csv:
-    annotations = {**csv.annotations, ANNOTATION: text}
-    metadata = {**(csv.typed.get("metadata") or {}), "annotations": annotations}
-    return replace(csv, annotations=annotations, typed={**csv.typed, "metadata": metadata})
 
 
 def _tell_missing(tree: Tree, defects: Defects, limits: Limits) -> None:

@@ -25,22 +25,12 @@ _VERSION = f"{_GROUP}/v1"
 def service_accounts(installation: RenderTarget) -> Iterator[Json]:
     """Service accounts in the order of their names: upstream's order is random."""
     bundle = installation.bundle
-    names = set(_of_permissions(bundle))
-    if not bundle.parity:
-        names.update(_of_deployments(bundle))
+    names = {permission.service_account for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions)}
+    for deployment in () if bundle.parity else bundle.csv.deployments:
+        pod = (deployment.spec.get("template") or {}).get("spec") or {}
+        names.add(pod.get("serviceAccountName") or pod.get("serviceAccount") or "")
     for name in sorted(names - {"", _DEFAULT_ACCOUNT}):
         yield installation.object("v1", "ServiceAccount", name)
-
-
-def _of_permissions(bundle: RegistryBundle) -> Iterator[str]:
-    for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
-        yield permission.service_account
-
-
-def _of_deployments(bundle: RegistryBundle) -> Iterator[str]:
-    for deployment in bundle.csv.deployments:
-        pod = (deployment.spec.get("template") or {}).get("spec") or {}
-        yield pod.get("serviceAccountName") or pod.get("serviceAccount") or ""
 
 
 def roles(installation: RenderTarget) -> Iterator[Json]:

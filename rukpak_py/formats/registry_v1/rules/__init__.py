@@ -3,9 +3,7 @@
 Here is what rendering asks for, which does not pay for importing all the others.
 """
 
-from collections.abc import Iterator
-
-from rukpak_py.core.findings import Finding, InvalidBundleError
+from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.formats.registry_v1.rules import collisions, renderable, shipped, unsupported
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Locator, judge
@@ -17,13 +15,12 @@ def demand_renderable(request: InstallRequest, locator: Locator) -> None:
         findings = list(judge((renderable.FAMILY,), request.bundle, locator))
         text = "\n".join(finding.message for finding in findings)
     else:
-        findings, text = list(_refused(request, locator)), None
+        collided = judge((collisions.FAMILY,), request.bundle, locator)
+        findings = [
+            *judge((unsupported.FAMILY,), request, locator),
+            *judge((renderable.FAMILY, shipped.INTEGERS), request.bundle, locator),
+            *(finding for finding in collided if finding.is_error),
+        ]
+        text = None
     if findings:
         raise InvalidBundleError(findings, text=text)
-
-
-def _refused(request: InstallRequest, locator: Locator) -> Iterator[Finding]:
-    yield from judge((unsupported.FAMILY,), request, locator)
-    yield from judge((renderable.FAMILY, shipped.INTEGERS), request.bundle, locator)
-    found = judge((collisions.FAMILY,), request.bundle, locator)
-    yield from (finding for finding in found if finding.is_error)

@@ -9,7 +9,7 @@ from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPA
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import at, mapping, text
-from rukpak_py.formats.rules import Family, Place, Problem, path_text
+from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[RegistryBundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
@@ -36,16 +36,11 @@ def something_is_rendered(bundle: RegistryBundle) -> Iterator[Problem]:
 )
 def fields_are_known(reading: Reading) -> Iterator[Problem]:
     for place in reading.unknown:
-        if _is_told(place):
-            continue
+        path = place.path
+        is_group = path[:3] == ("spec", "customresourcedefinitions", "owned") and path[4:] == ("group",)
+        if is_group or (len(path) == 1 and str(path[0]).lower() == "apiversion"):
+            continue  # RV1-402 or RV1-203 tells
         yield Problem(message=f"unknown field {path_text(place.path)}", place=place)
-
-
-def _is_told(place: Place) -> bool:
-    """Whether RV1-402 or RV1-203 tells it."""
-    path = place.path
-    is_group = path[:3] == ("spec", "customresourcedefinitions", "owned") and path[4:] == ("group",)
-    return is_group or (len(path) == 1 and str(path[0]).lower() == "apiversion")
 
 
 @FAMILY.rule(

@@ -74,20 +74,13 @@ def _repeated(bundle: RegistryBundle) -> Iterator[tuple[Document, Document]]:
     seen: dict[tuple[str, ...], Document] = {}
     for document in bundle.others:
         if document.name:
-            first = seen.setdefault(_identity(document), document)
+            namespace = ""  # the install namespace, or none: it does not tell objects of one name apart
+            if document.kind == AUTOSCALER or not SUPPORTED.get(document.kind, False):
+                namespace = str(_metadata(document).get("namespace") or "")
+            identity = (document.api_version, document.kind, namespace, document.name)
+            first = seen.setdefault(identity, document)
             if first is not document:
                 yield first, document
-
-
-def _identity(document: Document) -> tuple[str, ...]:
-    return (document.api_version, document.kind, _namespace(document), document.name)
-
-
-def _namespace(document: Document) -> str:
-    """The namespace that tells objects of one name apart; empty stands for the install namespace, and for none."""
-    if document.kind == AUTOSCALER or not SUPPORTED.get(document.kind, False):
-        return str(_metadata(document).get("namespace") or "")
-    return ""
 
 
 def _in_cluster(document: Document) -> bytes:

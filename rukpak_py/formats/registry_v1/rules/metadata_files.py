@@ -6,7 +6,7 @@ Catalogs and what is made of them ask more of the names than any renderer.
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Any, Final
+from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
@@ -87,7 +87,9 @@ def dependencies_are_read(reading: Reading) -> Iterator[Problem]:
     if read_dependencies(documents.items()):
         return
     for path, document in documents.items():
-        if _is_meant(path) and document is not None and not _is_empty(document):
+        # `dependencies: []` says that there are none.
+        is_empty = isinstance(document, dict) and any(not document[key] for key, _ in fields(document, [_KEY]))
+        if _is_meant(path) and document is not None and not is_empty:
             keys = [key for key in document if isinstance(key, str)] if isinstance(document, dict) else []
             (near,) = get_close_matches(_KEY, keys, n=1) or [""]
             yield Problem(
@@ -101,11 +103,6 @@ def _is_meant(path: str) -> bool:
     """Whether the name, with a slip or two, is that of the dependencies file."""
     stem = path.rpartition("/")[2].partition(".")[0].lower()
     return path == DEPENDENCIES_FILE or bool(get_close_matches(stem, [_STEM], n=1, cutoff=0.8))
-
-
-def _is_empty(document: Any) -> bool:
-    """`dependencies: []` says that there are none."""
-    return isinstance(document, dict) and any(not document[key] for key, _ in fields(document, [_KEY]))
 
 
 @UNREAD.rule(

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Final
 
 from rukpak_py.core import versions
@@ -192,13 +191,6 @@ add_rows(
 )
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class _Use:
-    minor: int
-    what: str
-    place: Place
-
-
 @FAMILY.rule(
     "RV1-610",
     severity=Severity.WARNING,
@@ -209,23 +201,20 @@ class _Use:
 )
 def removed_apis_are_not_used(reading: Reading) -> Iterator[Problem]:
     lowest = min(map(_lowest_minor, csvs(reading)), default=0)
-    for use in _uses(reading):
-        message = f"Kubernetes 1.{use.minor} removed what the bundle uses: {use.what}"
-        severity = Severity.ERROR if lowest >= use.minor else None
-        yield Problem(message=message, place=use.place, severity=severity)
 
+    def removed(minor: int, what: str, place: Place) -> Problem:
+        message = f"Kubernetes 1.{minor} removed what the bundle uses: {what}"
+        return Problem(message=message, place=place, severity=Severity.ERROR if lowest >= minor else None)
 
-def _uses(reading: Reading) -> Iterator[_Use]:
     for document in first_documents(reading):
         api_version, kind = text(document.manifest, "apiVersion"), text(document.manifest, "kind")
         if minor := _REMOVED.get((api_version, kind)):
-            what = f"{kind} {name_of(document)} of {api_version}"
-            yield _Use(minor=minor, what=what, place=document.place("apiVersion"))
+            yield removed(minor, f"{kind} {name_of(document)} of {api_version}", document.place("apiVersion"))
     for csv in csvs(reading):
         for path, rule in (found for where in RULES for found in each(csv, where)):
             for (group, resource), minor in _REMOVED_RESOURCES.items():
                 if group in texts(rule, "apiGroups") and resource in texts(rule, "resources"):
-                    yield _Use(minor=minor, what=f"a permission for {resource}", place=csv.place(*path))
+                    yield removed(minor, f"a permission for {resource}", csv.place(*path))
 
 
 def _lowest_minor(csv: Document) -> int:

@@ -19,7 +19,6 @@ from rukpak_py.formats.registry_v1.typed.leaves import LEAVES, base64_of, canoni
 from rukpak_py.formats.registry_v1.typed.shapes import (
     INTEGER_BITS,
     Bytes,
-    Field,
     List,
     Map,
     Own,
@@ -59,9 +58,23 @@ def codec(shape: Shape, *, in_document: bool = False) -> Codec:
             reader = _StructReader(shape, in_document=in_document)
             return _simple(reader.decode, reader.zero)
         case List(item):
-            return _list(codec(item, in_document=in_document))
+            return _container(
+                codec(item, in_document=in_document),
+                holder=list,
+                wanted=Wanted.LIST,
+                items=iter,
+                pairs=enumerate,
+                finish=lambda restored: list(restored.values()),
+            )
         case Map(item):
-            return _map(codec(item, in_document=in_document))
+            return _container(
+                codec(item, in_document=in_document),
+                holder=dict,
+                wanted=Wanted.OBJECT,
+                items=dict.values,
+                pairs=dict.items,
+                finish=lambda restored: restored,
+            )
         case Scalar():
             return _scalar(shape, in_document=in_document)
         case Bytes():
@@ -145,41 +158,14 @@ def _plan(shape: Struct, *, in_document: bool) -> _Plan:
         compiled = codec(field.shape, in_document=in_document)
         empty_goes = field.omits_zero or (field.omits_empty and compiled.emptiable)
         plans[field.name] = (compiled.same, empty_goes, compiled.decode, compiled.decode_dict)
-        if _is_always_written(field, compiled):
+        # Go's omitempty never leaves out a struct.
+        may_be_omitted = field.omits_empty and (compiled.emptiable or compiled.nilable)
+        if not field.omits_zero and not may_be_omitted:
             always.append((field.name, compiled.zero))
     return _Plan(fields=plans, always=tuple(always))
 
 
-def _is_always_written(field: Field, compiled: Codec) -> bool:
-    """Go's omitempty never leaves out a struct."""
-    if field.omits_zero:
-        return False
-    return not field.omits_empty or not (compiled.emptiable or compiled.nilable)
-
-
 # --- lists and maps
-
-
-def _list(element: Codec) -> Codec:
-    return _container(
-        element,
-        holder=list,
-        wanted=Wanted.LIST,
-        items=iter,
-        pairs=enumerate,
-        finish=lambda restored: list(restored.values()),
-    )
-
-
-def _map(element: Codec) -> Codec:
-    return _container(
-        element,
-        holder=dict,
-        wanted=Wanted.OBJECT,
-        items=dict.values,
-        pairs=dict.items,
-        finish=lambda restored: restored,
-    )
 
 
 def _container(
@@ -236,7 +222,8 @@ def _integer(shape: Scalar, *, in_document: bool) -> Codec:
         if type(value) is not int and not is_float:
             return trace.refuse(value, Wanted.INTEGER, at)
         number = int(value) if not is_float or abs(value) < _TOO_LARGE else -_TOO_LARGE
-        wrapped = _wrapped(number, bits)
+        least = 0 if bits == 8 else -(1 << (bits - 1))  # bytes have no sign
+        wrapped = (number - least) % (1 << bits) + least
         if wrapped != value and (in_document or not trace.wraps):
             return trace.refuse(value, INTEGERS[bits], at)
         return wrapped
@@ -251,11 +238,6 @@ def _float() -> Codec:
         return value if type(value) is float else trace.refuse(value, Wanted.NUMBER, at)
 
     return _simple(decode, int, same=float, emptiable=True)
-
-
-def _wrapped(number: int, bits: int) -> int:
-    least = 0 if bits == 8 else -(1 << (bits - 1))  # bytes have no sign
-    return (number - least) % (1 << bits) + least
 
 
 def _bytes(value: Any, at: At, trace: Trace) -> Any:
