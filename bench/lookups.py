@@ -23,7 +23,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from rukpak_py.content.tree import Tree
 from rukpak_py.formats.helm import process
 from rukpak_py.formats.helm.cluster_view import ClusterView, LookedUp, Lookup, ServedKind, ServedVersion
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import render_chart
 from rukpak_py.formats.helm.request import ChartCluster, HelmRequest
 

@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from e2e.cluster import binaries
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 
 
 @pytest.fixture(scope="session")

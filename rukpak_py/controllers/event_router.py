@@ -38,7 +38,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.nesting import ACCEPTED, cut, nests_deeper
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
-from rukpak_py.formats.helm.values_from import refers_to
+from rukpak_py.formats.helm.settings import refers_to
 from rukpak_py.kube.metadata import LiveObject
 
 LOG = logging.getLogger(__name__)

@@ -13,7 +13,7 @@ from typing import Any
 
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
 from rukpak_py.formats.helm.request import HelmRequest
 

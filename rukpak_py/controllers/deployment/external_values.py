@@ -25,7 +25,7 @@ from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.core.text import joined
 from rukpak_py.formats.helm.request import ValuesDocument
-from rukpak_py.formats.helm.values_from import ValuesReference, place, references_of
+from rukpak_py.formats.helm.settings import ValuesReference, place, references_of
 
 
 class ValuesMissingError(UnavailableError):

@@ -15,7 +15,7 @@ from typing import Final, Self
 
 from rukpak_py.formats.helm.api_answers import ApiAnswer, status_body
 
-VARIABLE: Final = "HELM_KUBEAPISERVER"
+API_SERVER_VARIABLE: Final = "HELM_KUBEAPISERVER"
 _SILENCE_SECONDS: Final = 60.0
 _POLL_SECONDS: Final = 0.01
 _LONGEST_PATH: Final = 256  # bytes, of what counts

@@ -16,8 +16,7 @@ from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB, Limits
-from rukpak_py.formats.helm.ignored import FILE, IgnoreRuleError, loaded_files
-from rukpak_py.formats.helm.layout import CHART, chart_root
+from rukpak_py.formats.helm.layout import CHART, IGNORE_FILE, IgnoreRuleError, chart_root, loaded_files
 from rukpak_py.formats.helm.metadata import LIBRARY, ChartMetadata, dependencies_of, metadata_of, validate
 from rukpak_py.formats.manifests import advice_on_olm, advice_on_plain
 from rukpak_py.formats.type_defects import Wanted, must_be
@@ -72,7 +71,7 @@ def _files_of(tree: Tree, *, is_directory: bool) -> Tree:
     try:
         return loaded_files(tree, is_directory=is_directory)
     except IgnoreRuleError as error:
-        raise _DefectError(f"cannot load {FILE}: {error}", file=FILE, at=(error.line, 0)) from error
+        raise _DefectError(f"cannot load {IGNORE_FILE}: {error}", file=IGNORE_FILE, at=(error.line, 0)) from error
 
 
 class _DefectError(ContentError):

@@ -13,10 +13,10 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.format import ContentDescription, Release, RenderedContent, RenderOptions
 from rukpak_py.formats.helm.chart import read_chart
-from rukpak_py.formats.helm.hooks import RESOURCE_POLICY, is_kept
 from rukpak_py.formats.helm.layout import archived, chart_root
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
+from rukpak_py.formats.helm.rendered_objects import RESOURCE_POLICY, is_kept
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, ChartCluster, HelmRequest, values_of_config
 from rukpak_py.formats.helm.settings import ChartSettings, CrdsMode, settings_of
 from rukpak_py.formats.hook import MOST_HOOKS, Hook, HookEvent

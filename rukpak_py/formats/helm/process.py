@@ -6,11 +6,16 @@ post-renderer into a pipe of ours, and helm goes on with nothing: with the manif
 Its input is in files of memory that it reads by descriptor, so nothing is written to disk. It sees nothing of our
 environment: no kubeconfig, no service of the cluster, no proxy but one that does not answer; its home is a directory
 that does not exist, and it cannot write files. See `core.launcher` for what the kernel bounds.
+
+`RUKPAK_HELM` names the program, or an option does; else it is `helm` on PATH. Asked for its version once for each
+binary.
 """
 
 import os
+import re
 import resource
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,13 +24,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from enum import Enum, auto
+from functools import lru_cache
+from pathlib import Path
 from types import TracebackType
 from typing import IO, Final, Self
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.launcher import NOT_STARTED, launcher_command
 from rukpak_py.core.limits import MIB
-from rukpak_py.formats.helm.api_server import VARIABLE, Answer, ApiServer
+from rukpak_py.formats.helm.api_server import API_SERVER_VARIABLE, Answer, ApiServer
 
 NOWHERE: Final = "/nonexistent"
 _DEAD_PROXY: Final = "http://127.0.0.1:9"  # the port of the discard service
@@ -59,6 +66,12 @@ while piece := os.read(0, 65536):
     while piece:
         piece = piece[os.write(int(sys.argv[1]), piece):]
 """
+VARIABLE: Final = "RUKPAK_HELM"
+OLDEST: Final = (3, 16)  # of which `--skip-schema-validation` is
+NEWEST: Final = 4  # not any more: its command line is another one
+_VERSION = re.compile(r"v(\d{1,6})\.(\d{1,6})\.")
+_WANTED: Final = f"helm {OLDEST[0]}.{OLDEST[1]} or newer, below {NEWEST}"
+_ADVICE: Final = f"Install {_WANTED}, or set {VARIABLE} to the path of one"
 
 
 class Stop(Enum):
@@ -171,7 +184,7 @@ def _started(
         open_files=_OPEN_FILES,
         end_signal=signal.SIGKILL,
         has_network=_HAS_NETWORK,
-        listener=(server.channel, VARIABLE) if server is not None else None,
+        listener=(server.channel, API_SERVER_VARIABLE) if server is not None else None,
     )
     passed = [*files, *([server.channel] if server is not None else []), *([taken.end] if taken is not None else [])]
     try:
@@ -235,3 +248,48 @@ def _end(process: subprocess.Popen[bytes]) -> int:
         if stream is not None:
             stream.close()
     return process.wait()
+
+
+_ASKING: Final = Bounds(memory=256 * MIB, seconds=20, output=64 * 1024)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class HelmProgram:
+    path: str
+
+    @classmethod
+    def find(cls, path: str | None = None) -> Self:
+        """UnavailableError when there is none, or one of a version that we do not know."""
+        named = path or os.environ.get(VARIABLE) or "helm"
+        found = shutil.which(named)
+        if found is None:
+            missing = f"there is no program {named!r}" if "/" in named else f"{named!r} is not on PATH"
+            raise UnavailableError(f"charts are rendered by helm, and {missing}. {_ADVICE}")
+        program = Path(found).resolve()
+        status = program.stat()
+        _demand_known(str(program), status.st_mtime_ns, status.st_size)
+        return cls(path=str(program))
+
+    def run(
+        self,
+        arguments: Sequence[str],
+        *,
+        bounds: Bounds,
+        stdin: int,
+        files: Sequence[int],
+        taken: Pipe | None = None,
+        answer: Answer | None = None,
+    ) -> Ended:
+        return run([self.path, *arguments], bounds=bounds, stdin=stdin, files=files, taken=taken, answer=answer)
+
+
+@lru_cache
+def _demand_known(path: str, _modified: int, _size: int) -> None:
+    ended = run([path, "version", "--template={{.Version}}"], bounds=_ASKING)
+    said = ended.output.decode(errors="replace").strip()
+    found = _VERSION.match(said)
+    if ended.code != 0 or found is None:
+        raise UnavailableError(f"{path} does not say which version of helm it is. {_ADVICE}")
+    version = int(found[1]), int(found[2])
+    if not OLDEST <= version < (NEWEST, 0):
+        raise UnavailableError(f"{path} is helm {said[:50]}. {_ADVICE}")

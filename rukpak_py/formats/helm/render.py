@@ -12,6 +12,7 @@
 """
 
 import re
+from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Final
@@ -21,13 +22,10 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits, readable_size
 from rukpak_py.core.objects import Object, canonical_json
-from rukpak_py.formats.helm.cause import cause_first
 from rukpak_py.formats.helm.chart import Chart, read_chart
-from rukpak_py.formats.helm.ignored import loaded_files
-from rukpak_py.formats.helm.layout import archived
+from rukpak_py.formats.helm.layout import archived, loaded_files
 from rukpak_py.formats.helm.output import crd_files, sections
-from rukpak_py.formats.helm.process import Bounds, Ended, Pipe, Stop, memory_file, path_of, post_renderer
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import Bounds, Ended, HelmProgram, Pipe, Stop, memory_file, path_of, post_renderer
 from rukpak_py.formats.helm.rendered_objects import RenderedObjects
 from rukpak_py.formats.helm.request import HelmRequest, merged_values, without_secrets
 from rukpak_py.formats.helm.schemas import why_unchecked
@@ -40,6 +38,17 @@ _ERROR: Final = re.compile(r"^Error: ", re.MULTILINE)
 _PLACE: Final = re.compile(r"/proc/self/fd/\d+")
 _ADVICE: Final = "Use --debug flag to render out invalid YAML"
 _LONGEST_ERROR: Final = 4_000
+_SCHEMA: Final = "values don't meet the specifications of the schema(s) in the following chart(s):"
+_AT_THE_ROOT: Final = ("(root): ", "at '': ")
+_RAISED: Final = re.compile(r"execution error at \(([^()\n]{1,500}?):\d{1,9}\): ")  # fail and required
+_UNPARSED: Final = re.compile(r"parse error at \(([^()\n]{1,500})\): ")
+# Go shortens the expression to twenty characters.
+_TEMPLATE: Final = "template: "
+_CALL: Final = re.compile(  # tried where one begins, not searched for: a search would read long names again and again
+    r'template: ([^\n":]{1,500}+:\d{1,9}+):\d{1,9}+: executing "[^"\n]{0,500}+" at (<[^\n]{0,90}?>): '
+)
+_BY_TPL: Final = "gotpl:"  # a template that is made of a value: the one that called `tpl` is where to look
+_FUNCTION: Final = re.compile(r"error calling (?:fail|required): ")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -152,3 +161,53 @@ def _cleaned(said: str, request: HelmRequest, limits: Limits) -> str:
         return text
     start = _LONGEST_ERROR // 4  # a template that calls templates says the cause at the end
     return f"{text[:start]} ... {text[start - _LONGEST_ERROR :]}"
+
+
+def cause_first(said: str) -> str:
+    r"""Put the cause on the first line of helm's error, without `Error: `.
+
+    helm begins with a headline, or with the template that called the one that failed, and says the cause last, often on
+    another line: conditions and Events show the first line alone. What is rearranged is helm's own printed form; a text
+    of another form stays as it is, and nothing else depends on it.
+
+    values don't meet the specifications ...:\nshop:\n- at '/a': got string   ->  values: shop: at '/a': got string
+    execution error at (shop/templates/a.yaml:5:4): \nPASSWORDS ERROR: ...    ->  shop/templates/a.yaml:5: PASSWORDS ...
+    template: A:1:6: executing "A" at <X>: error calling include: template: B:2:10: executing "b" at <Y>: why
+                                                                              ->  B:2: at <Y>: why, then the whole
+    """
+    if said.startswith(_SCHEMA):
+        return _of_values(said.removeprefix(_SCHEMA).strip()) or said
+    if raised := _RAISED.match(said):
+        return f"{raised[1]}: {said[raised.end() :].strip()}"
+    if unparsed := _UNPARSED.match(said):
+        return f"{unparsed[1]}: parse error: {said[unparsed.end() :].strip()}"
+    calls = [call for at in _beginnings(said) if (call := _CALL.match(said, at))]
+    if not calls or calls[0].start() != 0:
+        return said
+    last = calls[-1]
+    of_files = [call for call in calls if not call[1].startswith(_BY_TPL)]
+    place = (of_files or calls)[-1][1]
+    why = _FUNCTION.sub("", said[last.end() :], count=1).strip()
+    first = f"{place}: at {last[2]}: {why}"
+    return first if len(calls) == 1 else f"{first}\n{said}"
+
+
+def _of_values(lines: str) -> str:
+    """A line for each chart, then one for each of its problems; both libraries that helm has had for schemas."""
+    charts: list[str] = []
+    for line in filter(None, map(str.strip, lines.splitlines())):
+        if not charts or (line.endswith(":") and not line.startswith("- ")):
+            charts.append(line)
+            continue
+        problem = line.removeprefix("- ")
+        for root in _AT_THE_ROOT:
+            problem = problem.removeprefix(root)
+        charts[-1] += f"{'' if charts[-1].endswith(':') else ';'} {problem}"
+    return f"values: {'; '.join(charts)}" if charts else ""
+
+
+def _beginnings(said: str) -> Iterator[int]:
+    at = said.find(_TEMPLATE)
+    while at >= 0:
+        yield at
+        at = said.find(_TEMPLATE, at + len(_TEMPLATE))

@@ -18,9 +18,8 @@ from rukpak_py.core.masking import Mask, Value
 from rukpak_py.formats.helm.api_answers import ApiAnswers
 from rukpak_py.formats.helm.chart import Chart
 from rukpak_py.formats.helm.cluster_view import ClusterView, LookUp
-from rukpak_py.formats.helm.own_kinds import with_own_kinds
-from rukpak_py.formats.helm.settings import SETTINGS
-from rukpak_py.formats.helm.values_from import VALUES_FROM
+from rukpak_py.formats.helm.output import with_own_kinds
+from rukpak_py.formats.helm.settings import SETTINGS, VALUES_FROM
 from rukpak_py.formats.type_defects import kind_of
 
 DEFAULT_RELEASE = "release-name"  # helm's own

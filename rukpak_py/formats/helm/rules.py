@@ -13,8 +13,7 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.text import named
 from rukpak_py.formats.helm.chart import HINTS, LOADING, MISSING, NOT_INSTALLABLE, SCHEMA, Chart, read_chart
-from rukpak_py.formats.helm.ignored import loaded_files
-from rukpak_py.formats.helm.layout import chart_of, chart_root
+from rukpak_py.formats.helm.layout import chart_of, chart_root, loaded_files
 from rukpak_py.formats.helm.schemas import why_unchecked
 from rukpak_py.formats.rules import Family, Place, Problem
 

@@ -4,7 +4,7 @@ import asyncio
 import subprocess
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from tools import chart
 
 LOST = "The storage of the operator goes with its pod."

@@ -12,7 +12,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator

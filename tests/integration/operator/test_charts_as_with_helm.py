@@ -12,7 +12,7 @@ import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from tests.helm_oracle.archives import served
 from tests.helm_oracle.cases import Case, own_cases

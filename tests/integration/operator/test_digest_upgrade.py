@@ -12,7 +12,7 @@ import pytest
 
 from rukpak_py.controllers.deployment.applied_digest import SCHEME
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, SECRETS, Resource
 from tests.integration.definitions import definitions, install

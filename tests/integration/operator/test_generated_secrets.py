@@ -7,7 +7,7 @@ from typing import Any
 import orjson
 import pytest
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish

@@ -10,7 +10,7 @@ import pytest
 
 from rukpak_py.api.names import RELEASED_ANNOTATION
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, SECRETS, Resource
 from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish

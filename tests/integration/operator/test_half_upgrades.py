@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable
 
 import orjson
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator

@@ -8,7 +8,7 @@ from typing import Any, Protocol
 import orjson
 import pytest
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.process import Operator

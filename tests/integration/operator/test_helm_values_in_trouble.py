@@ -12,7 +12,7 @@ from pathlib import Path
 import orjson
 
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS
 from tests.integration.listing import listed
 from tests.integration.operator.charts import deploy, publish

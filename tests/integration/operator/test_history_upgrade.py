@@ -9,7 +9,7 @@ from pathlib import Path
 import orjson
 import pytest
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.definitions import definitions, install

@@ -10,7 +10,7 @@ import pytest
 
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, PODS, Resource
 from tests.integration.operator.charts import deploy, publish

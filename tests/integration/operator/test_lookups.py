@@ -13,7 +13,7 @@ import pytest
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import APPLIED_ANNOTATION, DIGEST_KEY_SECRET, OWNER_KIND_LABEL, OWNER_NAME_LABEL
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS, NAMESPACES, SECRETS
 from tests.integration.operator import rerendering

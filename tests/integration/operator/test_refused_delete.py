@@ -5,7 +5,7 @@ from contextlib import suppress
 import orjson
 
 from rukpak_py.core.objects import GroupVersionKind
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import CONFIG_MAPS, Resource
 from tests.integration.operator.charts import deploy, publish

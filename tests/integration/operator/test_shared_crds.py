@@ -7,7 +7,7 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
 from tests.integration.listing import listed

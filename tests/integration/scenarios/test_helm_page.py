@@ -13,7 +13,7 @@ import yaml
 
 from e2e.cluster import binaries
 from rukpak_py.api.names import HELM_CLASS, OWNER_NAME_LABEL
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, NAMESPACES, SECRETS
 from tests.helm_oracle.archives import served
 from tests.helm_oracle.cases import Case, own_cases

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from e2e.servers.registry import RUKPAKCTL
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from rukpak_py.sources.image.charts import CHART
 from tests.integration.images.registry import Registry, running_registry

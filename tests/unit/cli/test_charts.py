@@ -8,7 +8,7 @@ import pytest
 
 import rukpak_py
 from rukpak_py.core.errors import ContentError, UnavailableError
-from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
+from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.charts import chart, config_map, crd, hook, metadata
 from tests.unit.cli.running import SAMPLES, CommandLine
 

@@ -8,7 +8,7 @@ import pytest
 
 from e2e import sessions
 from rukpak_py.cli import main
-from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
+from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.cli.running import ROOT, program
 from tests.unit.cli.test_program import every_command
 

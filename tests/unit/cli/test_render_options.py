@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
+from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.bundles import bundle, csv_document, manifest
 from tests.unit.charts import chart
 from tests.unit.cli.running import SAMPLES, CommandLine

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from tests.helm_oracle.cases import CHARTS, HARMLESS, Step, own_cases, packed_cases
 from tests.unit.charts import packed
 

@@ -34,7 +34,7 @@ from rukpak_py.controllers.result.hook_details import SupersededHookEnd, Superse
 from rukpak_py.controllers.result.progress import Fact, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.formats.helm.hooks import is_kept
+from rukpak_py.formats.helm.rendered_objects import is_kept
 from rukpak_py.formats.hook import DELETE_EVENTS
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from rukpak_py.kube.resources import CRDS

@@ -4,8 +4,8 @@ import pytest
 
 from rukpak_py.api.conditions import BRIEF_CHARACTERS, brief
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.helm.cause import cause_first
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
+from rukpak_py.formats.helm.render import cause_first
 from tests.unit.charts import chart, rendered
 
 SCHEMA = "values don't meet the specifications of the schema(s) in the following chart(s):\n"

@@ -10,8 +10,7 @@ from rukpak_py.core.limits import MIB
 from rukpak_py.formats.helm.chart import read_chart
 from rukpak_py.formats.helm.format import HelmFormat
 from rukpak_py.formats.helm.layout import archived, chart_of
-from rukpak_py.formats.helm.process import Bounds, memory_file, path_of
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import Bounds, HelmProgram, memory_file, path_of
 from tests.unit.charts import METADATA, chart, limited, metadata, packed
 
 V1 = "apiVersion: v1\nname: web\nversion: 1.0.0\n"

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core.objects import Object
-from rukpak_py.formats.helm.hooks import hook_of, is_hook, is_kept, is_test
+from rukpak_py.formats.helm.rendered_objects import hook_of, is_hook, is_kept, is_test
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
 PRE, POST = HookEvent.PRE_INSTALL, HookEvent.POST_INSTALL

@@ -13,9 +13,8 @@ from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.helm.chart import read_chart
 from rukpak_py.formats.helm.format import HelmFormat
-from rukpak_py.formats.helm.ignored import loaded_files
-from rukpak_py.formats.helm.layout import archived
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.layout import archived, loaded_files
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.validation import validate
 from tests.unit.charts import METADATA, chart, config_map, metadata, packed
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.formats.helm import process
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.validation import validate
 from tests.unit.charts import METADATA, chart, config_map, packed, rendered

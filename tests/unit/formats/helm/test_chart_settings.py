@@ -7,7 +7,7 @@ import pytest
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.settings import ChartSettings, CrdsMode, settings_of
 from rukpak_py.formats.stored_rendering import lines_of, read_lines
 from tests.unit.charts import chart, config_map, crd, rendered

@@ -9,7 +9,7 @@ import pytest
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.format import ContentDescription, Release, RenderOptions
 from rukpak_py.formats.helm.format import HelmFormat
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.hook import HookEvent

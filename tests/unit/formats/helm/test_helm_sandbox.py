@@ -14,8 +14,7 @@ import pytest
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import MIB
 from rukpak_py.formats.helm import process
-from rukpak_py.formats.helm.process import Bounds, Stop, run
-from rukpak_py.formats.helm.program import VARIABLE, HelmProgram
+from rukpak_py.formats.helm.process import VARIABLE, Bounds, HelmProgram, Stop, run
 from tests.unit.charts import chart, config_map, limited, rendered
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -80,7 +79,7 @@ def test_a_template_that_needs_too_much_memory_is_stopped(helm: HelmProgram) -> 
 def test_a_process_that_is_bounded_itself_says_so(helm: HelmProgram) -> None:
     program = (
         "import resource, sys; resource.setrlimit(resource.RLIMIT_DATA, (200 << 20, 200 << 20));"
-        "from rukpak_py.formats.helm.program import HelmProgram; from tests.unit.charts import chart, rendered;"
+        "from rukpak_py.formats.helm.process import HelmProgram; from tests.unit.charts import chart, rendered;"
         f"rendered(HelmProgram(path={helm.path!r}), chart({{'templates/a.yaml': {HUGE!r}}}))"
     )
     ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=False)

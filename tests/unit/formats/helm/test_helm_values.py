@@ -9,8 +9,7 @@ import pytest
 from rukpak_py.content.tar import write_tgz
 from rukpak_py.core.limits import MIB
 from rukpak_py.formats.helm.layout import archived
-from rukpak_py.formats.helm.process import Bounds, memory_file, path_of
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import Bounds, HelmProgram, memory_file, path_of
 from rukpak_py.formats.helm.request import ValuesDocument
 from tests.unit.charts import chart, rendered, value_of
 

@@ -15,9 +15,9 @@ import pytest
 from rukpak_py.core.errors import ContentError
 from rukpak_py.formats.helm import process
 from rukpak_py.formats.helm.api_answers import status_body
-from rukpak_py.formats.helm.api_server import VARIABLE
+from rukpak_py.formats.helm.api_server import API_SERVER_VARIABLE
 from rukpak_py.formats.helm.cluster_view import ClusterView, LookedUp, Lookup, ServedKind, ServedVersion
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import HelmRendering, render_chart
 from rukpak_py.formats.helm.request import ChartCluster, HelmRequest
 from tests.unit.charts import Files, chart, config_map, hook
@@ -232,7 +232,7 @@ def _urls_of_children() -> set[str]:
     for pid in [pid for file in children for pid in file.read_text(encoding="utf-8").split()]:
         with suppress(ProcessLookupError):  # a zombie, which a test before this one has left
             variables += Path(f"/proc/{pid}/environ").read_bytes().split(b"\0")
-    return {one.decode().partition("=")[2] for one in variables if one.startswith(VARIABLE.encode())}
+    return {one.decode().partition("=")[2] for one in variables if one.startswith(API_SERVER_VARIABLE.encode())}
 
 
 def _status_of(url: str) -> int:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.helm.values_from import ValuesReference, references_of, refers_to
+from rukpak_py.formats.helm.settings import ValuesReference, references_of, refers_to
 
 SECRET: dict[str, Any] = {"kind": "Secret", "name": "a"}
 
