@@ -70,7 +70,7 @@ class Leader:
 
     @property
     def served(self) -> ServedContent:
-        return self._parts.served
+        return self._parts.bundles.served
 
     def watches(self) -> Iterator[WatchStatus]:
         """Watches that a leader cannot do without, since it began to lead."""
@@ -81,7 +81,7 @@ class Leader:
             yield from self._parts.kopf_watches.statuses()
 
     def other_watches(self) -> Iterator[WatchStatus]:
-        own = (*self._parts.own_informers, self._parts.unpack_pods.informer, self._parts.quotas.informer)
+        own = (*self._parts.own_informers, self._parts.bundles.unpack_pods.informer, self._parts.quotas.informer)
         of_deployments = (
             *self._parts.inventory.informers().values(),
             *self._parts.deployments.hook_watch.informers.values(),
@@ -105,8 +105,8 @@ class Leader:
             stack.push_async_callback(self._parts.reading.close)
             await self._parts.reading.open()
             await self._parts.content.open()
-            stack.callback(self._parts.served.close)
-            await self._parts.served.open()
+            stack.callback(self._parts.bundles.served.close)
+            await self._parts.bundles.served.open()
             await self._parts.api_server_addresses.refresh()
             self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
@@ -116,8 +116,8 @@ class Leader:
             for informer in self._parts.own_informers:
                 informer.start()
                 stack.push_async_callback(informer.stop)
-            self._parts.start_watching_pods()
-            stack.push_async_callback(self._parts.unpack_pods.close)
+            self._parts.bundles.start_watching_pods()
+            stack.push_async_callback(self._parts.bundles.unpack_pods.close)
             stack.push_async_callback(self._parts.quotas.stop)
             self._bundles.subscribe(self._parts.router.bundle_observed)
             known = asyncio.create_task(self._bundles.informer.wait_synced(), name="know Bundles")
@@ -145,7 +145,7 @@ class Leader:
                     part.result()
                 raise UnavailableError(f"a part of the operator ended by itself: {_names_of(done)}")
             finally:
-                self._parts.served.close()
+                self._parts.bundles.served.close()
                 self._parts.router.close()
                 others += [known, told]
                 for part in parts if self._is_abandoned else others:
@@ -165,7 +165,7 @@ class Leader:
 
         async def work_on_bundles() -> None:
             await asyncio.shield(told)
-            await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconcile)
+            await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconciler.reconcile)
 
         async def work_on_instances() -> None:
             await asyncio.shield(told)
@@ -192,7 +192,10 @@ class Leader:
             for worker in workers:
                 worker.cancel()
             await asyncio.gather(
-                *workers, self._parts.bundles.close(), self._parts.deployments.close(), return_exceptions=True
+                *workers,
+                self._parts.bundles.reconciler.close(),
+                self._parts.deployments.close(),
+                return_exceptions=True,
             )
 
     async def _close_recorder(self) -> None:
