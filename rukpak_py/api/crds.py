@@ -2,13 +2,18 @@
 
 Two things do not follow from a type alone. `oneOf` stands in the schema of Bundles only, because clients match the
 API server's text for it; templates get the same rule as CEL. Length limits of names stand beside the types.
+
+Schemas are structural OpenAPI v3: inlined, no references. Those of a status come without CEL rules: status is ours to
+write, and it repeats what older rules accepted.
 """
 
+import inspect
 import sys
 from pathlib import Path
 from typing import Any
 
 import yaml
+from msgspec import inspect as types
 
 from rukpak_py.api.bundle import Bundle, BundleSpec, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
@@ -28,12 +33,62 @@ from rukpak_py.api.names import (
     VERSION,
     SourceType,
 )
-from rukpak_py.api.openapi import Schema, schema_of
 
+Schema = dict[str, Any]
 HEADER = "# Generated from rukpak_py/api by `make generate`; do not edit.\n"
-
 _MEMBERS = [str(member) for member in SourceType]
 _READY = '.status.conditions[?(@.type=="Ready")]'
+
+
+def schema_of(kind: type, *, rules: bool) -> Schema:
+    return _schema(types.type_info(kind), rules=rules)
+
+
+def _schema(kind: types.Type, *, rules: bool) -> Schema:
+    match kind:
+        case types.Metadata():
+            extra = dict(kind.extra_json_schema or {})
+            inner = _schema(kind.type, rules=rules)
+            inner.pop("description", None)
+            return {"description": extra.pop("description"), **inner, **extra}
+        case types.UnionType():  # only ever `X | None`: the field may be absent, it is never null
+            return _schema(next(one for one in kind.types if not isinstance(one, types.NoneType)), rules=rules)
+        case types.StructType():
+            return _struct(kind, rules=rules)
+        case types.VarTupleType():
+            return {"type": "array", "items": _schema(kind.item_type, rules=rules)}
+        case types.DictType():
+            if isinstance(kind.value_type, types.AnyType):
+                return {"type": "object"}
+            return {"type": "object", "additionalProperties": _scalar(kind.value_type)}
+        case _:
+            return _scalar(kind)
+
+
+def _scalar(kind: types.Type) -> Schema:
+    match kind:
+        case types.EnumType():
+            return {"type": "string", "enum": [member.value for member in kind.cls]}
+        case types.StrType():
+            return {"type": "string"}
+        case types.BoolType():
+            return {"type": "boolean"}
+        case types.IntType():
+            return {"type": "integer"}
+        case _:
+            raise TypeError(f"no OpenAPI schema for {kind}")
+
+
+def _struct(kind: types.StructType, *, rules: bool) -> Schema:
+    schema: Schema = {"description": inspect.cleandoc(kind.cls.__doc__ or ""), "type": "object"}
+    required = [field.encode_name for field in kind.fields if field.required]
+    if required:
+        schema["required"] = required
+    if kind.fields:
+        schema["properties"] = {field.encode_name: _schema(field.type, rules=rules) for field in kind.fields}
+    if rules and (found := getattr(kind.cls, "rules", ())):
+        schema["x-kubernetes-validations"] = [rule._asdict() for rule in found]
+    return schema
 
 
 def crds() -> dict[str, dict[str, Any]]:

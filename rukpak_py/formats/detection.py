@@ -36,7 +36,9 @@ def detect_format(tree: Tree, limits: Limits = DEFAULT_LIMITS) -> FormatName:
         return FormatName.HELM
     annotations = _annotations(tree, limits)
     media_type = str(annotations.get(MEDIA_TYPE, ""))
-    is_registry = media_type.startswith("registry") if media_type else any(map(_is_ours, annotations))
+    is_registry = (
+        media_type.startswith("registry") if media_type else any(key.startswith(PREFIX) for key in annotations)
+    )
     return FormatName.REGISTRY if is_registry else FormatName.PLAIN
 
 
@@ -66,7 +68,3 @@ def _annotations(tree: Tree, limits: Limits) -> dict[str, Any]:
     first = documents[0] if documents else None
     annotations = first.get("annotations") if isinstance(first, dict) else None
     return annotations if isinstance(annotations, dict) else {}
-
-
-def _is_ours(key: str) -> bool:
-    return key.startswith(PREFIX)

@@ -150,7 +150,9 @@ def run(
     answer: Answer | None = None,
 ) -> Ended:
     """Blocks; UnavailableError when the program cannot be started. `answer`: of the API server that it gets."""
-    memory = _memory(bounds)
+    # A worker process is bounded itself, and the processes that it starts cannot have more.
+    _, most = resource.getrlimit(resource.RLIMIT_DATA)
+    memory = bounds.memory if most == resource.RLIM_INFINITY else min(bounds.memory, most)
     with ExitStack() as stack:
         server = stack.enter_context(ApiServer(answer)) if answer is not None else None
         process = _started(command, bounds, memory, stdin, files=files, taken=taken, server=server)
@@ -200,12 +202,6 @@ def _started(
         )
     except OSError as error:
         raise UnavailableError(f"helm cannot be started: {error}") from error
-
-
-def _memory(bounds: Bounds) -> int:
-    """A worker process is bounded itself, and whom it starts cannot have more."""
-    _, most = resource.getrlimit(resource.RLIMIT_DATA)
-    return bounds.memory if most == resource.RLIM_INFINITY else min(bounds.memory, most)
 
 
 def _read(process: subprocess.Popen[bytes], bounds: Bounds, taken: Pipe | None) -> tuple[bytes, bytes, Stop | None]:

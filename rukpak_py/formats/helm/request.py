@@ -44,7 +44,10 @@ class ValuesDocument:
         try:
             values = yaml.load(text, limits=limits, unsigned=True)
         except ContentError as error:
-            raise ContentError(f"{_READING}{where}{self._without_values(error)}") from error
+            told = str(error)
+            if self.is_secret and isinstance(error, YamlError):  # it may quote the document
+                told = f"invalid YAML at line {error.line}, column {error.column}" if error.line else "invalid YAML"
+            raise ContentError(f"{_READING}{where}{told}") from error
         if values is None:
             return {}
         if not isinstance(values, dict):
@@ -56,12 +59,6 @@ class ValuesDocument:
         """Lines of the document, where it is a text."""
         text = self.document.decode(errors="replace") if isinstance(self.document, bytes) else self.document
         return text.splitlines() if isinstance(text, str) else []
-
-    def _without_values(self, error: ContentError) -> str:
-        """The error without quotes from a secret document, which errors of YAML may contain."""
-        if self.is_secret and isinstance(error, YamlError):
-            return f"invalid YAML at line {error.line}, column {error.column}" if error.line else "invalid YAML"
-        return str(error)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -139,8 +139,10 @@ def infer(package: Tree, bundle: str, *, shown: str) -> Inferred:
             csv = _csv_in(package, bundle, shown)
         except ContentError as error:
             raise ContentError(f"error loading CSV from bundle directory, {error}") from error
+        names = package.names_in("")
+        bundles = [name for name in names if name in package.directories and not no_bundle_directory(name)]
         try:
-            csvs = [_csv_in(package, name, shown) for name in _bundles(package)]
+            csvs = [_csv_in(package, name, shown) for name in bundles]
         except ContentError as error:
             raise ContentError(f"error getting CSVs from bundles in the package directory, {error}") from error
         file, manifest = _package_manifest(package, shown)
@@ -158,10 +160,6 @@ def infer(package: Tree, bundle: str, *, shown: str) -> Inferred:
             "please manually input channels and packageName, "
             f"error interpreting bundle from directory {shown}/{bundle}, {error}"
         ) from error
-
-
-def _bundles(package: Tree) -> list[str]:
-    return [name for name in package.names_in("") if name in package.directories and not no_bundle_directory(name)]
 
 
 def _csv_in(package: Tree, directory: str, shown: str) -> Mapping[str, Any]:

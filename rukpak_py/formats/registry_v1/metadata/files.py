@@ -12,7 +12,7 @@ from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import advice_on_chart, advice_on_plain
-from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv, Dependency
+from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
@@ -36,7 +36,11 @@ class _UndecodableError(Exception):
 
 def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
     annotations = _read_annotations(tree, defects, limits)
-    return replace(annotations, dependencies=_dependencies(tree, limits))
+    # Catalogs look for dependencies in every file of metadata/ but the one that they take the annotations from.
+    documents = _first_documents(tree, limits)
+    if (found := catalog_annotations_file(documents.items())) is not None:
+        del documents[found[0]]
+    return replace(annotations, dependencies=read_dependencies(documents.items()))
 
 
 def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
@@ -75,15 +79,6 @@ def with_properties(csv: Csv, tree: Tree, defects: Defects, limits: Limits) -> C
     annotations = {**csv.annotations, ANNOTATION: properties.merged(of_annotation, of_file)}
     metadata = {**(csv.typed.get("metadata") or {}), "annotations": annotations}
     return replace(csv, annotations=annotations, typed={**csv.typed, "metadata": metadata})
-
-
-def _dependencies(tree: Tree, limits: Limits) -> list[Dependency]:
-    """Catalogs look for them in every file of metadata/ but the one that they take the annotations from."""
-    documents = _first_documents(tree, limits)
-    annotations = catalog_annotations_file(documents.items())
-    if annotations is not None:
-        del documents[annotations[0]]
-    return read_dependencies(documents.items())
 
 
 def _first_documents(tree: Tree, limits: Limits) -> dict[str, Any]:

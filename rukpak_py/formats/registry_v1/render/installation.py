@@ -59,7 +59,11 @@ def target_namespaces(bundle: RegistryBundle, namespace: str, given: Sequence[st
     targets = _default(bundle, namespace) if not given else tuple(given)
     if not bundle.parity:
         targets = tuple(dict.fromkeys(targets))
-        _demand_names([target for target in given or () if target != namespace])
+        for target in given or ():
+            if target and target != namespace and (reasons := dns.label(target)):
+                raise ContentError(
+                    f"the watch namespace {target!r} is not a valid namespace name: {', '.join(reasons)}"
+                )
     problem = _problem(targets, namespace, modes)
     if problem:
         hint = "" if bundle.parity else f"; {_advice(modes, namespace)}: see {bundle.csv.document.file}"
@@ -75,14 +79,6 @@ def _default(bundle: RegistryBundle, namespace: str) -> tuple[str, ...]:
     if InstallMode.OWN in modes and not bundle.parity:
         return (namespace,)
     return ()
-
-
-def _demand_names(targets: Sequence[str]) -> None:
-    for target in targets:
-        if target and dns.label(target):
-            raise ContentError(
-                f"the watch namespace {target!r} is not a valid namespace name: {', '.join(dns.label(target))}"
-            )
 
 
 def _problem(targets: Sequence[str], namespace: str, modes: Sequence[str]) -> str:

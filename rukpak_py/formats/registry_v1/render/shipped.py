@@ -19,15 +19,12 @@ def definitions(installation: RenderTarget) -> Iterator[Json]:
     for definition in installation.bundle.definitions:
         manifest = {key: value for key, value in definition.manifest.items() if key != "status"}
         webhook = converters.get(definition.name)
-        if webhook is None or _is_passed_through(installation, definition):
+        # Upstream forces the old version through the new one's fields, and loses what does not fit.
+        is_old = definition.document.api_version == OLD_DEFINITIONS
+        if webhook is None or (is_old and not installation.bundle.parity):
             yield manifest
         else:
             yield _converted(installation, definition, manifest, webhook)
-
-
-def _is_passed_through(installation: RenderTarget, definition: Definition) -> bool:
-    """Upstream forces the old version through the new one's fields, and loses what does not fit."""
-    return not installation.bundle.parity and definition.document.api_version == OLD_DEFINITIONS
 
 
 def _converted(installation: RenderTarget, definition: Definition, manifest: Json, webhook: Webhook) -> Json:
