@@ -5,8 +5,7 @@ from dataclasses import dataclass, field
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.logins import LoginPolicy, Logins
-from rukpak_py.sources.ports import Credentials, SourceSecret
-from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.source import Credentials, FetchRequest, SourceSecret
 
 # Servers of tests speak plain http where TLS is not what is tested.
 STRICT = LoginPolicy()

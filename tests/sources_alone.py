@@ -15,8 +15,8 @@ from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import Logins
-from rukpak_py.sources.ports import ImageAccess, ImageContent
-from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.sources.source import ImageAccess, ImageContent
+from rukpak_py.sources.upload import UploadDirectory
 from tests.source_secrets import logins
 from tests.workers import SPOOL, WORKERS
 

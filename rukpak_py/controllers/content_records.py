@@ -17,7 +17,7 @@ from rukpak_py.api.names import canonical_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord, ImageRecord, InUse, RecordStore, is_in_use
 from rukpak_py.content.tree import Tree
-from rukpak_py.sources.ports import ImageAccess, ImageContent
+from rukpak_py.sources.source import ImageAccess, ImageContent
 
 LOG = logging.getLogger(__name__)
 RECENT_SECONDS = 600.0

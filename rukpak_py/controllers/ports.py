@@ -12,8 +12,7 @@ from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.helm.cluster_view import LookedUp
-from rukpak_py.sources.ports import ImageAccess
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import Fetched, FetchRequest, ImageAccess, Waiting
 
 ReplyToLookup = Callable[[object], Awaitable[LookedUp]]  # what is asked for comes from a process that is not trusted
 

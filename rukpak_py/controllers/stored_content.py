@@ -36,7 +36,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
 from rukpak_py.formats.stored_rendering import MARKS_BYTES, lines_of, read_lines
-from rukpak_py.sources.ports import Workers
+from rukpak_py.sources.source import Workers
 from rukpak_py.workers import format_calls as calls
 from rukpak_py.workers.child_process import Reply
 

@@ -20,7 +20,7 @@ from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rukpak_py.kube.secrets import StoredObject
 from rukpak_py.sources.config_maps import ConfigMap
-from rukpak_py.sources.ports import OPAQUE, SourceSecret
+from rukpak_py.sources.source import OPAQUE, SourceSecret
 
 DEFAULT_ACCOUNT = "default"  # the service account of pods that name no other
 

@@ -35,7 +35,7 @@ from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import Logins
 from rukpak_py.sources.source import FetchRequest
-from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.sources.upload import UploadDirectory
 from rukpak_py.workers.pool import NEED_ALL, ContentReading
 
 

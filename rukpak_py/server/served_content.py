@@ -12,7 +12,7 @@ from rukpak_py.controllers.stored_content import StoredContent
 from rukpak_py.formats.by_class import served_form
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.uploads import Unpacking
-from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor, sha256_of
+from rukpak_py.sources.upload import UploadDirectory, UploadedFor, sha256_of
 
 LOG = logging.getLogger(__name__)
 REFETCH_SECONDS = 20.0  # for which a client waits for content that was lost

@@ -17,8 +17,8 @@ from rukpak_py.api.names import SourceType
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import CONTENT_BYTES
-from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.upload_directory import IncomingUpload, UploadDirectory, UploadedFor
+from rukpak_py.sources.source import Workers
+from rukpak_py.sources.upload import IncomingUpload, UploadDirectory, UploadedFor
 
 
 class UploadRefusedError(RukPakError):

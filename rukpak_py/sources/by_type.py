@@ -10,16 +10,13 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.config_maps import ConfigMaps, ConfigMapsSource
 from rukpak_py.sources.git.source import GitFetcher
-from rukpak_py.sources.http import HttpFetcher
-from rukpak_py.sources.http_download import DownloadSettings
+from rukpak_py.sources.http import DownloadSettings, HttpFetcher
 from rukpak_py.sources.image.registry_or_pod import ImageUnpackConfig, image_source
 from rukpak_py.sources.image.source import ImagePorts
 from rukpak_py.sources.logins import Logins, refuse_own_name
-from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Waiting
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Waiting, Workers
 from rukpak_py.sources.spool import Spool
-from rukpak_py.sources.upload import UploadFetcher
-from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.sources.upload import UploadDirectory, UploadFetcher
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,13 +1,18 @@
 """Content on this machine: a directory, a tar (gzipped or not), an OCI image layout, or what `docker save` wrote.
 
-What is not there and names an image is pulled from its registry.
-
 What a path is, is recognised by content, never by its name. Nothing is extracted to disk. Of a directory and of an
 image only that is read which formats read: the digest of the Tree is of these files, and is the same for both. Of any
 other archive everything is read.
+
+A path that is there as it was typed is that path. Else `oci:DIR`, `oci-archive:FILE`, `docker-archive:FILE` and
+`dir:DIR`, the names that skopeo gives to such paths, may stand before it; what it is, its content says. Behind these a
+`:NAME` or an `@sha256:…` says which image of several is meant. `docker://IMAGE` is an image of a registry, and so is
+what names no path, but a registry, a tag or a digest.
 """
 
+import codecs
 import os
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,18 +22,164 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
-from rukpak_py.sources.image import docker_archive, layout
-from rukpak_py.sources.image.descriptors import Blobs, WantedPlatform
+from rukpak_py.sources.image import layout
+from rukpak_py.sources.image.descriptors import ANY, Blobs, WantedPlatform
 from rukpak_py.sources.image.layers import tree_of_image
-from rukpak_py.sources.image.reference import ImageReference
+from rukpak_py.sources.image.reference import ImageReference, parse_image
 from rukpak_py.sources.local_blobs import ArchiveBlobs, DirectoryBlobs, pieces
 from rukpak_py.sources.local_directory import read_bundle
-from rukpak_py.sources.local_files import refuse_what_is_no_archive
-from rukpak_py.sources.local_location import MISSING, Location, locate
+
+_TRANSPORTS = frozenset({"oci", "oci-archive", "docker-archive", "dir"})
+_URL = re.compile(r"(?P<scheme>[a-z][a-z0-9+.-]*)://(?P<rest>.*)", re.DOTALL | re.IGNORECASE)
+_OF_REGISTRIES = frozenset({"docker", "oci"})
+_ELSEWHERE = re.compile(r"(docker-daemon|containers-storage):[\w./:@-]+", re.ASCII)
+_DIGEST = re.compile(r"(?P<before>.+)@(?P<digest>sha256:[0-9a-f]{64}|sha512:[0-9a-f]{128})", re.DOTALL)
+_SUFFIX_OF_FILE = re.compile(r"\.(tar|tgz|gz|bz2|xz|zst|zip|ya?ml|json|txt|md)$")
+MISSING = "there is no such file or directory"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Location:
+    path: Path
+    wanted: WantedPlatform = ANY
+
+
+def locate(typed: str) -> Location | ImageReference:
+    """ContentError, without what was typed, when there is nothing."""
+    if _is_there(typed):
+        return Location(path=Path(typed))
+    transport, _, rest = typed.partition(":")
+    if transport not in _TRANSPORTS or rest.startswith("//"):
+        if (image := _in_registry(typed)) is not None:
+            return image
+        raise ContentError(_why_missing(typed))
+    if (location := _behind_transport(rest)) is None:
+        raise ContentError(MISSING)
+    return location
+
+
+def _behind_transport(rest: str) -> Location | None:
+    """The path is as short as it can be, as for skopeo; without a name it may hold colons."""
+    if _is_there(rest):
+        return Location(path=Path(rest))
+    match = _DIGEST.fullmatch(rest)
+    path, digest = (match["before"], match["digest"]) if match else (rest, "")
+    if digest and _is_there(path):
+        return Location(path=Path(path), wanted=WantedPlatform(digest=digest))
+    for colon in re.finditer(":", path):
+        before, name = path[: colon.start()], path[colon.end() :]
+        if _is_there(before):
+            return Location(path=Path(before), wanted=WantedPlatform(name=name, digest=digest))
+    return None
+
+
+def _is_there(path: str) -> bool:
+    if "\0" in path:
+        return False
+    try:
+        os.stat(path)  # noqa: PTH116 - a Path would be another one than what was typed; and `exists` hides refusals
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    return True
+
+
+def _in_registry(typed: str) -> ImageReference | None:
+    url = _URL.fullmatch(typed)
+    if url and url["scheme"].lower() in _OF_REGISTRIES:
+        return parse_image(url["rest"])
+    if url or _ELSEWHERE.fullmatch(typed) or os.path.islink(typed):  # noqa: PTH114 - see _is_there
+        return None
+    return parse_image(typed) if _may_be_image(typed) and _is_explicit(typed) else None
+
+
+def _why_missing(typed: str) -> str:
+    if url := _URL.fullmatch(typed):
+        image = url["rest"] if _may_be_image(url["rest"]) else "IMAGE"
+        return f"a URL is not read: download what is there, and give the file. {_for_image(image)}"
+    if _ELSEWHERE.fullmatch(typed):
+        return f"is not on disk: save it with `skopeo copy {typed} oci:DIR` and give DIR"
+    if os.path.islink(typed):  # noqa: PTH114 - see _is_there
+        return f"is a link to {os.readlink(typed)!r}, which is not there"  # noqa: PTH115 - see _is_there
+    return f"{MISSING}. {_for_image(typed)}" if _looks_like_image(typed) else MISSING
+
+
+def _for_image(image: str) -> str:
+    return f"For an image of a registry give docker://{image}"
+
+
+def _is_explicit(typed: str) -> bool:
+    """Whether the text names a registry, a tag or a digest."""
+    first, slash, _ = typed.partition("/")
+    if "@" in typed or ":" in typed.rpartition("/")[2]:
+        return True
+    return bool(slash) and ("." in first or ":" in first or first == "localhost") and _looks_like_image(typed)
+
+
+def _looks_like_image(typed: str) -> bool:
+    """Whether it may be an image, and is not like a path of which the last part is missing."""
+    directory, slash, _ = typed.partition("/")
+    return _may_be_image(typed) and bool(slash) and not _SUFFIX_OF_FILE.search(typed) and not _is_there(directory)
+
+
+def _may_be_image(text: str) -> bool:
+    try:
+        parse_image(text)
+    except ContentError:
+        return False
+    return True
+
+
+_HEAD = 4096
+# The first bytes, what they mean, and what to do.
+_KINDS = (
+    (b"PK\x03\x04", "is a zip archive", "unpack it with `unzip`, and give the directory"),
+    (b"PK\x05\x06", "is an empty zip archive", "give the directory of a bundle"),
+    (b"7z\xbc\xaf\x27\x1c", "is a 7z archive", "unpack it with `7z x`, and give the directory"),
+    (b"\xfd7zXZ\0", "is compressed with xz", "unpack it first with `xz -d`"),
+    (b"BZh", "is compressed with bzip2", "unpack it first with `bzip2 -d`"),
+    (b"\x28\xb5\x2f\xfd", "is compressed with zstd", "unpack it first with `zstd -d`"),
+    (b"\x04\x22\x4d\x18", "is compressed with lz4", "unpack it first with `lz4 -d`"),
+)
+_DOCUMENT = re.compile(r"""(---|\{|\[|- |["']?[\w./-]+["']?\s*:(\s|$))""", re.ASCII)
+
+
+def refuse_what_is_no_archive(path: Path) -> None:
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    if not head:
+        raise ContentError("the file is empty")
+    for start, what, advice in _KINDS:
+        if head.startswith(start):
+            raise ContentError(f"{what}, which is not supported: {advice}")
+    if (text := _text(head)) is not None:
+        what = "a YAML file" if _is_document(text) else "a text file"
+        raise ContentError(f"is {what}; give the directory of the bundle, the one that holds manifests/{_there(path)}")
+
+
+def _text(head: bytes) -> str | None:
+    """The header of a tar holds NULs. The last character may be cut in two."""
+    if b"\0" in head:
+        return None
+    try:
+        return codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return None
+
+
+def _is_document(text: str) -> bool:
+    lines = (
+        line for line in text.removeprefix("\ufeff").splitlines() if line.strip() and not line.startswith(("#", "%"))
+    )
+    return _DOCUMENT.match(next(lines, "").lstrip()) is not None
+
+
+def _there(path: Path) -> str:
+    return f", here {str(path.parent.parent)!r}" if path.parent.name == "manifests" else ""
+
 
 # Names at the root of an archive that tell what it is; the first of them decides.
 _BUNDLE_NAMES = frozenset({"manifests", "metadata"})
-_IMAGE_NAMES = frozenset({layout.MARK, layout.INDEX, docker_archive.MANIFEST, "blobs"})
+_IMAGE_NAMES = frozenset({layout.MARK, layout.INDEX, layout.FLAT_MANIFEST, "blobs"})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,8 +250,8 @@ def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> LocalContent
     names = archive.names(_IMAGE_NAMES, until=_BUNDLE_NAMES)
     if {layout.MARK, layout.INDEX} <= names:
         return _of_layout(archive, wanted, limits)
-    if docker_archive.MANIFEST in names:
-        return _of_image(lambda: docker_archive.layers_of_archive(archive, limits=limits, wanted=wanted), limits)
+    if layout.FLAT_MANIFEST in names:
+        return _of_image(lambda: layout.layers_of_archive(archive, limits=limits, wanted=wanted), limits)
     _refuse_choice(wanted)
     tree = read_archive(pieces(path), limits=limits)
     if not tree and not tree.directories:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from rukpak_py.content.canonical import BLOCK
 from rukpak_py.content.inflate import inflate
-from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
+from rukpak_py.content.tar import Member, MemberKind, TarMembers
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import streaming

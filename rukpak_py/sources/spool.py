@@ -14,6 +14,7 @@ import os
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from itertools import count
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
@@ -22,7 +23,6 @@ from typing import BinaryIO, Self
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits, readable_size, variable_of
 from rukpak_py.sources.budget import Budget, Share
-from rukpak_py.sources.removal import remove_directory
 
 _PREFIX = "rukpak-spool-"
 _MOST_TRIES = 5
@@ -165,3 +165,39 @@ def _locked_unused(path: Path) -> Iterator[None]:
         yield
     finally:
         os.close(descriptor)
+
+
+_MOVED = ".removed-"
+
+
+def remove_directory(top: Path) -> None:
+    """Remove as much of it as possible, without an error."""
+    numbers = count()
+    found = [top]
+    while found:
+        directory = found.pop()
+        with suppress(OSError):
+            found += _emptied(directory, top, numbers)
+        if directory != top:
+            with suppress(OSError):
+                directory.rmdir()
+    with suppress(OSError):
+        top.rmdir()
+
+
+def _emptied(directory: Path, top: Path, numbers: "count[int]") -> list[Path]:
+    """The directories that were in it: at the top now."""
+    moved = []
+    with os.scandir(directory) as entries:
+        inner = list(entries)
+    for entry in inner:
+        with suppress(OSError):
+            if not entry.is_dir(follow_symlinks=False):
+                Path(entry.path).unlink()
+            elif directory == top:
+                moved.append(Path(entry.path))
+            else:
+                place = next(free for n in numbers if not (free := top / f"{_MOVED}{n}").exists())
+                Path(entry.path).rename(place)
+                moved.append(place)
+    return moved

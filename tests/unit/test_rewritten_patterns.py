@@ -12,7 +12,7 @@ from rukpak_py.formats.registry_v1.rules import definition_parts, operatorhub
 from rukpak_py.formats.registry_v1.typed import quantity
 from rukpak_py.kube import status_errors
 from rukpak_py.server import archives
-from rukpak_py.sources.git import known_hosts
+from rukpak_py.sources.git import environment
 from tests.unit.test_patterns import OLD_EMAIL
 
 _ACTION = re.compile(r"\{\{-?(?!-?\s*/\*)(.*?)-?\}\}", re.DOTALL)
@@ -87,7 +87,7 @@ def test_changes_that_no_update_can_make(text: str) -> None:
 def test_patterns_of_known_hosts(pattern: str, name: str) -> None:
     parts = (".*" if part == "*" else "." if part == "?" else re.escape(part) for part in re.split(r"([*?])", pattern))
 
-    assert known_hosts._is_like(name.lower(), pattern.lower()) == bool(
+    assert environment._is_like(name.lower(), pattern.lower()) == bool(
         re.fullmatch("".join(parts), name, re.IGNORECASE | re.DOTALL)
     )
 
@@ -103,7 +103,7 @@ def test_a_pattern_of_many_stars_is_tried_once_for_each_character() -> None:
             compared += 1
             return str.__getitem__(self, index)
 
-    assert not known_hosts._is_like(Counting("a" * 250), "*a" * 20 + "b")
+    assert not environment._is_like(Counting("a" * 250), "*a" * 20 + "b")
     assert compared < 20 * 2 * 250
 
 

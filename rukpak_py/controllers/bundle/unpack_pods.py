@@ -19,7 +19,7 @@ from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import PODS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
-from rukpak_py.sources.ports import PodClaim
+from rukpak_py.sources.source import PodClaim
 
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
 SYNC_SECONDS = 10.0

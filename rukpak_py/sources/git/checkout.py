@@ -9,11 +9,13 @@ Every fetch has a depth, even where it is "everything": with one, git refuses se
 it would download whatever the server lists, in any number of requests and processes.
 """
 
-from collections.abc import Sequence
+import asyncio
+from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TypeVar
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, UnavailableError
@@ -32,13 +34,51 @@ from rukpak_py.sources.git.failures import (
     object_format_of,
 )
 from rukpak_py.sources.git.fetched import Commit, FetchedRepository, NoCommit, find_commit, read_content
-from rukpak_py.sources.git.refs import EVERYTHING, LOCAL_REF, RefKind, Revision
-from rukpak_py.sources.git.remote import Remote
-from rukpak_py.sources.git.steps import OutOfTimeError, Steps
+from rukpak_py.sources.git.remote import EVERYTHING, LOCAL_REF, RefKind, Remote, Revision
 from rukpak_py.sources.git.workspace import Workspace
-from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.proxies import proxy_for
+from rukpak_py.sources.source import Workers
 from rukpak_py.sources.spool import Spool
+from rukpak_py.sources.urls import proxy_for
+
+T = TypeVar("T")
+
+
+class OutOfTimeError(Exception):
+    """The steps took too long, and the last one was stopped."""
+
+
+class Steps:
+    def __init__(self, threads: Executor, *, seconds: float, stop: Callable[[], None]) -> None:
+        """`stop` ends what runs soon, and everything that would be started."""
+        self._threads = threads
+        self._left = seconds
+        self._stop = stop
+
+    async def run(self, step: Callable[[], T]) -> T:
+        """The thread has ended when this ends."""
+        loop = asyncio.get_running_loop()
+        running = loop.run_in_executor(self._threads, step)
+        begun = loop.time()
+        try:
+            async with asyncio.timeout(self._left) as deadline:
+                return await asyncio.shield(running)
+        except TimeoutError as error:
+            await self._ended(running)
+            if not deadline.expired():
+                raise
+            raise OutOfTimeError from error
+        except BaseException:  # most often it was cancelled: its processes end first
+            await self._ended(running)
+            raise
+        finally:
+            self._left -= loop.time() - begun
+
+    async def _ended(self, running: "asyncio.Future[T]") -> None:
+        if not running.done():
+            self._stop()
+            await asyncio.wait([running])
+            running.exception()  # that it was stopped is no news: asyncio would log it as never retrieved
+
 
 _MOST_ADDRESSES = 3
 _FETCH = ("fetch", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance", "--quiet")

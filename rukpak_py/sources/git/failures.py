@@ -12,8 +12,7 @@ from dataclasses import dataclass
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.text import excerpt
 from rukpak_py.sources.git.command import GitError
-from rukpak_py.sources.git.refs import Revision
-from rukpak_py.sources.git.remote import Remote
+from rukpak_py.sources.git.remote import Remote, Revision
 
 _SHOWN_CHARACTERS = 800
 _CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|[\x00-\x08\x0b-\x1f\x7f-\x9f]")

@@ -21,11 +21,9 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.budget import Budget
 from rukpak_py.sources.git.access import access_to
 from rukpak_py.sources.git.checkout import Checkout
-from rukpak_py.sources.git.refs import revision_of
-from rukpak_py.sources.git.remote import Remote, parse_remote, shown
+from rukpak_py.sources.git.remote import Remote, parse_remote, revision_of, shown
 from rukpak_py.sources.logins import Logins
-from rukpak_py.sources.ports import Workers
-from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest
+from rukpak_py.sources.source import Fetched, Fetcher, FetchRequest, Workers
 from rukpak_py.sources.spool import Spool
 
 _THREADS = 256  # of which most wait, eight for a host that hangs: lanes and the budget for content bound the work

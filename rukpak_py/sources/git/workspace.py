@@ -10,8 +10,7 @@ from contextlib import suppress
 from os import DirEntry, scandir
 from pathlib import Path
 
-from rukpak_py.sources.removal import remove_directory
-from rukpak_py.sources.spool import Spool
+from rukpak_py.sources.spool import Spool, remove_directory
 
 _BLOCK = 4096  # bytes that an entry takes at least: a server decides how many refs there are, each in a file
 _REMOVALS = 20

@@ -1,10 +1,14 @@
-"""Descriptors, which name the blobs of an image by digest and size, and blobs verified against them."""
+"""Descriptors, which name the blobs of an image by digest and size, and blobs verified against them.
+
+A chart in a registry, as `helm push` writes it, is a manifest like that of an image for one `helm package` archive. Its
+configuration is of a type of its own, which tells it from an image. A signature may lie beside the archive.
+"""
 
 import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any, Final, Protocol, TypeVar
 
 import msgspec
 
@@ -112,3 +116,31 @@ def streaming(limits: Limits) -> Limits:
 
 Blobs = Callable[[str], Iterable[bytes]]
 """The content of a file of an image layout or archive, by its path; ContentError when it is not there."""
+
+
+CHART: Final = "application/vnd.cncf.helm.config.v1+json"
+_ARCHIVES: Final = frozenset({"application/vnd.cncf.helm.chart.content.v1.tar+gzip", "application/tar+gzip"})
+
+
+class Manifest(Protocol):
+    @property
+    def config(self) -> Descriptor | None: ...
+
+    @property
+    def layers(self) -> list[Descriptor] | None: ...
+
+
+def is_chart(manifest: Manifest) -> bool:
+    return manifest.config is not None and manifest.config.media_type == CHART
+
+
+def chart_archive_of(manifest: Manifest, limits: Limits) -> Descriptor:
+    """The one archive of a chart, within the limits as far as the manifest says."""
+    layers = manifest.layers or []
+    check_entries("the chart's manifest", len(layers), limits)
+    archives = [layer for layer in layers if layer.media_type in _ARCHIVES]
+    if len(archives) != 1:
+        raise ContentError(f"the chart's manifest has {len(archives)} archives of a chart instead of one")
+    if archives[0].size > limits.archive_bytes:
+        raise limits.exceeded("archive_bytes", "the size of the archive")
+    return archives[0]

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from rukpak_py.content.inflate import inflate
-from rukpak_py.content.tar_members import Member, MemberKind, TarMembers
+from rukpak_py.content.tar import Member, MemberKind, TarMembers
 from rukpak_py.content.tree import Tree, TreeBuilder, clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits

@@ -3,6 +3,9 @@
 Which image: signatures and attestations are no images. Of what is left, that which has the wanted name or digest; else
 the only one; or of those for several platforms the one for this host, Linux. Anything else has no answer, and is told
 with what there is. What `skopeo copy IMAGE dir:DIR` writes is one manifest, without an index.
+
+`docker save` writes archives of another form: manifest.json names a configuration and the layers, lowest first. The
+files of layers have no digests of their own; the configuration knows those of the unpacked tars.
 """
 
 import platform
@@ -10,9 +13,11 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
+import msgspec
+
+from rukpak_py.content.tree import clean_path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.image.charts import chart_archive_of, is_chart
 from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
@@ -21,16 +26,19 @@ from rukpak_py.sources.image.descriptors import (
     Index,
     Platform,
     WantedPlatform,
+    chart_archive_of,
     check_entries,
     document,
+    is_chart,
     new_hash,
     verified,
 )
+from rukpak_py.sources.image.layers import unpacked
 
 MARK = "oci-layout"
 INDEX = "index.json"
 FLAT_MARK = "version"
-FLAT_MANIFEST = "manifest.json"
+FLAT_MANIFEST = "manifest.json"  # of what `skopeo` writes to a directory, and of `docker save`
 
 INDEX_TYPES = frozenset(
     {"application/vnd.oci.image.index.v1+json", "application/vnd.docker.distribution.manifest.list.v2+json"}
@@ -152,3 +160,50 @@ def _path(descriptor: Descriptor) -> str:
     new_hash(descriptor.digest)  # refuses what is not a digest
     algorithm, _, digits = descriptor.digest.partition(":")
     return f"blobs/{algorithm}/{digits}"
+
+
+class _SavedImage(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
+    config: str
+    layers: list[str]
+    repo_tags: list[str] | None = None
+
+
+class _RootFileSystem(msgspec.Struct, frozen=True, kw_only=True):
+    diff_ids: list[str]
+
+
+class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    rootfs: _RootFileSystem
+
+
+def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: WantedPlatform = ANY) -> Iterator[Iterator[bytes]]:
+    """The layers of the archive's image, lowest first, unpacked, each verified as it streams by."""
+    image = _saved_image(document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), list[_SavedImage], limits), wanted)
+    check_entries(FLAT_MANIFEST, len(image.layers), limits)
+    configuration = document(image.config[:200], blobs(clean_path(image.config, limits)), _Configuration, limits)
+    digests = configuration.rootfs.diff_ids
+    if len(digests) != len(image.layers):
+        raise ContentError(f"the image has {len(image.layers)} layers, and digests of {len(digests)}")
+    for path, digest in zip(image.layers, digests, strict=True):
+        yield unpacked(blobs(clean_path(path, limits)), digest, limits)
+
+
+def _saved_image(images: list[_SavedImage], wanted: WantedPlatform) -> _SavedImage:
+    fitting = [image for image in images if not wanted or any(_is_named(tag, wanted) for tag in image.repo_tags or [])]
+    if len(fitting) == 1:
+        return fitting[0]
+    names = ", ".join(sorted(tag for image in images for tag in image.repo_tags or [])[:10])
+    if wanted:
+        raise ContentError(f"the archive holds {len(fitting)} images {str(wanted)[:200]!r} ({names})")
+    raise ContentError(
+        f"the archive holds {len(images)} images ({names}): say which one with its name, docker-archive:FILE:NAME"
+    )
+
+
+def _is_named(tag: str, wanted: WantedPlatform) -> bool:
+    """`docker save` leaves out what `podman save` writes: docker.io/library/."""
+    return not wanted.digest and any(
+        f"{start}{one}" == other
+        for start in ("", "docker.io/", "docker.io/library/")
+        for one, other in ((tag, wanted.name), (wanted.name, tag))
+    )

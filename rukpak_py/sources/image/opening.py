@@ -6,12 +6,12 @@ from typing import Final
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
-from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.credentials import credentials_for
 from rukpak_py.sources.image.layer_files import read_chart, tree_of_layers
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
 from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_registries
-from rukpak_py.sources.ports import ImageContent
+from rukpak_py.sources.source import ImageContent
 from rukpak_py.sources.spool import Spool
 
 _ADVICE: Final = Advice(

@@ -15,10 +15,10 @@ from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.pod_content import PodContent
-from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import CONTAINER, FINISH, PodSettings, WantedPod
 from rukpak_py.sources.image.pod_state import (
     Pod,
+    PodFailures,
     PodSituation,
     failure_message,
     is_pulling,
@@ -30,8 +30,7 @@ from rukpak_py.sources.image.pod_state import (
 from rukpak_py.sources.image.received_files import receiving
 from rukpak_py.sources.image.reference import is_digest, parse_image
 from rukpak_py.sources.logins import Logins
-from rukpak_py.sources.ports import Pods, Workers
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import Fetched, FetchRequest, Pods, Waiting, Workers
 from rukpak_py.sources.spool import Spool
 
 _NOT_READABLE: Final = "Permission denied"  # as the tool says it

@@ -21,10 +21,19 @@ import requests
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
-from rukpak_py.sources.image.charts import CHART, chart_archive_of, is_chart
 from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import RegistryCredentials
-from rukpak_py.sources.image.descriptors import Descriptor, Platform, check_digest, document, new_hash, verified
+from rukpak_py.sources.image.descriptors import (
+    CHART,
+    Descriptor,
+    Platform,
+    chart_archive_of,
+    check_digest,
+    document,
+    is_chart,
+    new_hash,
+    verified,
+)
 from rukpak_py.sources.image.layer_files import LayerFile
 from rukpak_py.sources.image.layout import MOST_INDEXES, host_platform
 from rukpak_py.sources.image.manifests import (

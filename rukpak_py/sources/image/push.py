@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.image.build import Blob, Image
 from rukpak_py.sources.image.client import Advice, RegistryClient
-from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.credentials import credentials_for
 from rukpak_py.sources.image.reference import ImageReference
 from rukpak_py.sources.image.transport import Connections
 from rukpak_py.sources.urls import joined_url

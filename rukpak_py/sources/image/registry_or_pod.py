@@ -26,8 +26,7 @@ from rukpak_py.sources.image.unpack_methods import (
     may_help,
     retold,
 )
-from rukpak_py.sources.ports import Pods, Workers
-from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, Fetcher, FetchRequest, Waiting
+from rukpak_py.sources.source import DirectAnswer, DirectFailure, Fetched, Fetcher, FetchRequest, Pods, Waiting, Workers
 from rukpak_py.sources.spool import Spool
 
 Tell = Callable[[FetchRequest, str], None]

@@ -31,8 +31,7 @@ from rukpak_py.sources.image.received_files import ReceivedFiles, receiving
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_image
 from rukpak_py.sources.image.unpack_methods import ImageNotFoundError, ImageQuestion, NoChartError, retold
 from rukpak_py.sources.logins import Logins, OwnSecretError, Recipient
-from rukpak_py.sources.ports import PullSecrets, UnpackedImages, Workers
-from rukpak_py.sources.source import Fetched, FetchRequest
+from rukpak_py.sources.source import Fetched, FetchRequest, PullSecrets, UnpackedImages, Workers
 from rukpak_py.sources.spool import Spool
 
 if TYPE_CHECKING:

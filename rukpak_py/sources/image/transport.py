@@ -40,9 +40,8 @@ from rukpak_py.core.text import excerpt
 from rukpak_py.sources.addresses import AddressPolicy, resolve_blocking
 from rukpak_py.sources.image.pace import SILENCE_SECONDS, Pace, paced_response
 from rukpak_py.sources.image.unpack_methods import OutOfReachError
-from rukpak_py.sources.proxies import proxy_for
-from rukpak_py.sources.retry_after import retry_after as retry_after_of
-from rukpak_py.sources.urls import DEFAULT_PORTS, joined_url
+from rukpak_py.sources.urls import DEFAULT_PORTS, joined_url, proxy_for
+from rukpak_py.sources.urls import retry_after as retry_after_of
 
 CONNECT_SECONDS: Final = 10
 LONGEST_ANSWER: Final = 64 * KIB  # registries say little; tokens are some kilobytes

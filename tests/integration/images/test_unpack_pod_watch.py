@@ -12,7 +12,7 @@ from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import PODS, SECRETS
-from rukpak_py.sources.ports import PodClaim
+from rukpak_py.sources.source import PodClaim
 from tests.integration.conftest import NODES
 from tests.waiting import eventually
 

@@ -25,13 +25,12 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES, NAMESPACES, PODS, Resource
-from rukpak_py.sources.image import pod_failures
+from rukpak_py.sources.image import pod_state
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import INIT_CONTAINER, PodSettings
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
-from rukpak_py.sources.ports import ImageAccess, ImageContent
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import Fetched, FetchRequest, ImageAccess, ImageContent, Waiting
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.images.unpacking_process import ROOT, Work
 from tests.manifests import bundle
@@ -286,8 +285,8 @@ async def test_a_pod_that_fails_is_not_made_again_in_a_loop(
     bench: Bench, registry: Registry, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Its tool is not there: it fails at once, and would for ever."""
-    monkeypatch.setattr(pod_failures, "_FIRST_PAUSE", 3600.0)
-    monkeypatch.setattr(pod_failures, "_LONGEST_PAUSE", 3600.0)
+    monkeypatch.setattr(pod_state, "_FIRST_PAUSE", 3600.0)
+    monkeypatch.setattr(pod_state, "_LONGEST_PAUSE", 3600.0)
     request = await bench.bundle_of(bench.tool)
     assert request.source.image is not None
     async with bench.pods(tool_image=pushed(bench, registry, {"no/tool": b""})) as pods:

@@ -1,6 +1,6 @@
 """The end of a hook comes by the watch of hook objects: no look now and then is needed, and none finds it earlier."""
 
-from rukpak_py.formats.helm.program import HelmProgram
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import PODS
 from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator

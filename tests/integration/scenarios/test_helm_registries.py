@@ -11,7 +11,7 @@ import yaml
 from e2e.servers.registry import RUKPAKCTL
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
-from rukpak_py.sources.image.charts import CHART
+from rukpak_py.sources.image.descriptors import CHART
 from tests.integration.images.registry import Registry, running_registry
 from tests.integration.scenarios.helm_charts import HELLO_WORLD, deploy, settings
 from tests.integration.scenarios.stage import Document, Stage

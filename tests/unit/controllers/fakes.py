@@ -27,8 +27,7 @@ from rukpak_py.kube.errors import AlreadyExistsError, ApiError, ErrorAnswer, Not
 from rukpak_py.kube.events import EventSubject
 from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.resources import Resource
-from rukpak_py.sources.ports import ImageAccess
-from rukpak_py.sources.source import Fetched, FetchRequest, Waiting
+from rukpak_py.sources.source import Fetched, FetchRequest, ImageAccess, Waiting
 
 NOW = "2026-01-01T00:00:00Z"
 LATER = "2026-01-02T00:00:00Z"

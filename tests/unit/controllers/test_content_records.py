@@ -12,8 +12,8 @@ from rukpak_py.content.records import BundleRecord, InUse, RecordStore
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers import content_records as module
 from rukpak_py.controllers.content_records import ContentRecords, StoredImages
-from rukpak_py.sources.image.charts import CHART
-from rukpak_py.sources.ports import ImageAccess, ImageContent
+from rukpak_py.sources.image.descriptors import CHART
+from rukpak_py.sources.source import ImageAccess, ImageContent
 from tests.unit.bundles import tree_of
 from tests.unit.controllers.fakes import Clock
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, source

@@ -19,7 +19,7 @@ from rukpak_py.core.objects import Object
 from rukpak_py.formats.format import ContentDescription, RenderedContent
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 from rukpak_py.formats.stored_rendering import lines_of, rendering
-from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
+from rukpak_py.sources.upload import UploadDirectory, UploadedFor
 from tests.unit.bundles import tree_of
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.values import deployment, unpacked

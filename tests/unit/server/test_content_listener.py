@@ -26,7 +26,7 @@ from rukpak_py.server.forwarding import FORWARDED, ContentListener
 from rukpak_py.server.listener import Address
 from rukpak_py.server.server_tls import ServerTls, load_pair
 from rukpak_py.server.uploads import Unpacking, Uploads
-from rukpak_py.sources.upload_directory import UploadDirectory
+from rukpak_py.sources.upload import UploadDirectory
 from tests.hostile.client import Attack, attacking
 from tests.unit.controllers.values import bundle, unpacked
 from tests.waiting import until

@@ -17,7 +17,7 @@ from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.server.uploads import Unpacking, UploadRefusedError, Uploads
-from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
+from rukpak_py.sources.upload import UploadDirectory, UploadedFor
 from tests.unit.controllers.values import bundle, unpacked
 from tests.unit.sources.websites import tgz
 from tests.workers import WORKERS

@@ -17,8 +17,7 @@ from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod import UnpackPods
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.logins import LoginPolicy, OwnSecretError, Recipient
-from rukpak_py.sources.ports import SourceSecret
-from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.source import FetchRequest, SourceSecret
 from tests.source_secrets import LENIENT, STRICT, Secrets, Warnings, logins
 from tests.sources_alone import sources_alone
 from tests.unit.sources.websites import FILES, LOOPBACK, Reader, Site, authority, website

@@ -7,8 +7,7 @@ import pytest
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.image.reference import parse_image
-from rukpak_py.sources.local import open_tree
-from rukpak_py.sources.local_location import locate
+from rukpak_py.sources.local import locate, open_tree
 from tests.unit.images import Layout, docker_archive, layer
 
 NAME = "org.opencontainers.image.ref.name"

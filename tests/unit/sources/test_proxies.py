@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.sources.proxies import proxy_for
+from rukpak_py.sources.urls import proxy_for
 
 PROXY = {"HTTP_PROXY": "http://proxy:3128", "https_proxy": "secure:3129"}
 BOTH = {"HTTPS_PROXY": "http://proxy:3128"}

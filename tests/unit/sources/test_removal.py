@@ -4,8 +4,7 @@ import os
 from pathlib import Path
 
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.removal import remove_directory
-from rukpak_py.sources.spool import Spool
+from rukpak_py.sources.spool import Spool, remove_directory
 
 DEEP = 2500
 

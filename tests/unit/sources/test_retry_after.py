@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from rukpak_py.sources.retry_after import retry_after
+from rukpak_py.sources.urls import retry_after
 
 NOW = datetime(2026, 11, 22, 6, 0, 0, tzinfo=UTC)
 

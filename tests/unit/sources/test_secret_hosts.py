@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.sources.secret_hosts import is_named, parse_hosts
+from rukpak_py.sources.logins import is_named, parse_hosts
 
 NAMED = (
     ("git.example.com", "git.example.com", 443),

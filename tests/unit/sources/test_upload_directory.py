@@ -11,7 +11,7 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import upload
 from rukpak_py.sources.source import ContentPendingError, FetchRequest
-from rukpak_py.sources.upload_directory import UploadDirectory, UploadedFor
+from rukpak_py.sources.upload import UploadDirectory, UploadedFor
 from tests.unit.sources.websites import FILES, tgz
 from tests.workers import WORKERS
 

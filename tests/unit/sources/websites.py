@@ -21,10 +21,9 @@ from rukpak_py.core import x509
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources import http
 from rukpak_py.sources.addresses import AddressPolicy, parse_networks
-from rukpak_py.sources.http_download import DownloadSettings
+from rukpak_py.sources.http import DownloadSettings
 from rukpak_py.sources.logins import LoginPolicy
-from rukpak_py.sources.ports import SourceSecret
-from rukpak_py.sources.source import Fetched, FetchRequest, no_wait
+from rukpak_py.sources.source import Fetched, FetchRequest, SourceSecret, no_wait
 from rukpak_py.sources.spool import Spool
 from tests.source_secrets import LENIENT, Secrets, Warnings, logins
 from tests.workers import SPOOL, WORKERS

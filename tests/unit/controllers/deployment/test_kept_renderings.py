@@ -34,7 +34,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import ChartRenderer, ContentDescription, RenderedContent, Rendering, RenderOptions
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.stored_rendering import lines_of, read_lines, rendering
-from rukpak_py.sources.image.charts import CHART
+from rukpak_py.sources.image.descriptors import CHART
 from tests.manifests import config_map
 from tests.unit.controllers.deployment.parts import BASKETS, VIEW, FakeCluster, attempt, releases
 from tests.unit.controllers.fakes import NOW, Clock, FakeContent, FakeDigestKeys, FakeRenderings, tree

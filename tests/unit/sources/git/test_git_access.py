@@ -20,10 +20,9 @@ from rukpak_py.sources.addresses import AddressPolicy
 from rukpak_py.sources.git import command
 from rukpak_py.sources.git.command import GitError
 from rukpak_py.sources.git.failures import explain
-from rukpak_py.sources.git.refs import revision_of
-from rukpak_py.sources.git.remote import parse_remote
+from rukpak_py.sources.git.remote import parse_remote, revision_of
 from rukpak_py.sources.logins import LoginPolicy
-from rukpak_py.sources.ports import SourceSecret
+from rukpak_py.sources.source import SourceSecret
 from tests.git_fetching import LOOPBACK, NAME, fetched, fetched_from, git_source
 from tests.git_repositories import Repository
 from tests.git_web_server import GitWebServer, git_web_server

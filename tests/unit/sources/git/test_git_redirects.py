@@ -10,8 +10,7 @@ from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.git.access import GitAccess
 from rukpak_py.sources.git.checkout import Checkout
-from rukpak_py.sources.git.refs import revision_of
-from rukpak_py.sources.git.remote import Remote, parse_remote
+from rukpak_py.sources.git.remote import Remote, parse_remote, revision_of
 from rukpak_py.sources.git.source import memory_of_all
 from tests.git_fetching import LOOPBACK, NAME, fetched, git_source
 from tests.git_repositories import Repository

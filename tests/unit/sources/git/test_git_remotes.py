@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import ContentError
-from rukpak_py.sources.git.known_hosts import alias_of
-from rukpak_py.sources.git.refs import RefKind, revision_of
-from rukpak_py.sources.git.remote import parse_remote, shown
+from rukpak_py.sources.git.environment import alias_of
+from rukpak_py.sources.git.remote import RefKind, parse_remote, revision_of, shown
 from tests.fuzzing import Choices, choices, fuzzed
 from tests.git_fetching import fetched, fetcher, git_source
 

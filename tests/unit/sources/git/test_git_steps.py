@@ -7,7 +7,7 @@ from threading import Event
 
 import pytest
 
-from rukpak_py.sources.git.steps import OutOfTimeError, Steps
+from rukpak_py.sources.git.checkout import OutOfTimeError, Steps
 from tests.waiting import until
 
 

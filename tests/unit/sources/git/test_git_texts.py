@@ -12,13 +12,12 @@ import pytest
 
 from rukpak_py.api.source_types import GitRef
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
-from rukpak_py.sources.git import failures, known_hosts, redirects
+from rukpak_py.sources.git import environment, failures, redirects
 from rukpak_py.sources.git.command import GitError
+from rukpak_py.sources.git.environment import alias_of
 from rukpak_py.sources.git.failures import explain
-from rukpak_py.sources.git.known_hosts import alias_of
 from rukpak_py.sources.git.redirects import redirected
-from rukpak_py.sources.git.refs import revision_of
-from rukpak_py.sources.git.remote import parse_remote
+from rukpak_py.sources.git.remote import parse_remote, revision_of
 
 constants: Any = import_module("re._constants")
 parser: Any = import_module("re._parser")
@@ -38,7 +37,7 @@ def repeats(parsed: Any) -> Iterator[int]:
             yield max(sum(repeats(branch)) for branch in argument[1])
 
 
-@pytest.mark.parametrize("module", [failures, redirects, known_hosts])
+@pytest.mark.parametrize("module", [failures, redirects, environment])
 def test_no_pattern_can_go_back(module: ModuleType) -> None:
     """Two repeats without a bound could share what they match in any number of ways."""
     patterns = [one for one in vars(module).values() if isinstance(one, re.Pattern)]
@@ -114,7 +113,7 @@ def test_a_pattern_of_known_hosts_that_goes_back_often() -> None:
     ],
 )
 def test_patterns_of_known_hosts(pattern: str, *, is_like: bool) -> None:
-    assert known_hosts._matches(pattern, "git.example.com") is is_like
+    assert environment._matches(pattern, "git.example.com") is is_like
 
 
 def test_a_trace_of_many_long_headers(tmp_path: Path) -> None:

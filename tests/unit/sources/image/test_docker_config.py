@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.sources.image.credentials import RegistryCredentials
-from rukpak_py.sources.image.docker_config import credentials_for
+from rukpak_py.sources.image.credentials import RegistryCredentials, credentials_for
 from rukpak_py.sources.image.reference import parse_image
 
 SECRET = "s3cr:et"

@@ -13,7 +13,7 @@ from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.sources.image.charts import CHART
+from rukpak_py.sources.image.descriptors import CHART
 from rukpak_py.sources.image.registry_or_pod import RegistryOrPod
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageUnpack

@@ -18,8 +18,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.source import ImageFetcher, ImagePorts
 from rukpak_py.sources.image.unpack_methods import ImageQuestion
 from rukpak_py.sources.logins import LoginPolicy
-from rukpak_py.sources.ports import ImageAccess, ImageContent, SourceSecret
-from rukpak_py.sources.source import FetchRequest
+from rukpak_py.sources.source import FetchRequest, ImageAccess, ImageContent, SourceSecret
 from tests.source_secrets import Secrets, logins
 from tests.unit.bundles import tree_of
 from tests.unit.sources.image.image_pulls import LOOPBACK

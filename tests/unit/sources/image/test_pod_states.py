@@ -10,9 +10,9 @@ from rukpak_py.api.source_types import ImageSource as ImageSpec
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.pod import resolved_source
-from rukpak_py.sources.image.pod_failures import PodFailures
 from rukpak_py.sources.image.pod_manifest import PodSettings, WantedPod
 from rukpak_py.sources.image.pod_state import (
+    PodFailures,
     PodSituation,
     failure_message,
     is_pulling,

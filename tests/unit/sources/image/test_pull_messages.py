@@ -3,7 +3,7 @@
 import pytest
 
 from rukpak_py.api.conditions import BRIEF_CHARACTERS
-from rukpak_py.sources.image.pod_failures import cause_of_pull
+from rukpak_py.sources.image.pod_state import cause_of_pull
 
 REF = f"registry.example.com/{'team/' * 20}demo:v1"
 RESOLVED = f'failed to pull and unpack image "{REF}": failed to resolve reference "{REF}": '

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.sources.image.challenges import LONGEST_HEADER, parse_challenges
+from rukpak_py.sources.image.tokens import LONGEST_HEADER, parse_challenges
 from tests.steps import steps_of
 
 Found = list[tuple[str, Mapping[str, str]]]

@@ -23,8 +23,7 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB
-from rukpak_py.sources.http import HttpFetcher
-from rukpak_py.sources.http_download import DownloadSettings
+from rukpak_py.sources.http import DownloadSettings, HttpFetcher
 from rukpak_py.sources.image import pace
 from rukpak_py.sources.image.unpack_methods import NotForOperatorError, may_help
 from rukpak_py.sources.source import Fetched, FetchRequest
