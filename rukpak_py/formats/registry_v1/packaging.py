@@ -1,4 +1,4 @@
-"""What `opm alpha bundle generate` writes for manifests: their media type, annotations.yaml, a Dockerfile with labels.
+"""The files that `opm alpha bundle generate` writes for manifests: annotations.yaml, and a Dockerfile with labels.
 
 The bytes are opm's: annotations sorted by key, labels in an order of their own, an empty line behind the labels only
 when the last of them is the default channel. Nothing is quoted in a Dockerfile, so texts that could end a line, or join

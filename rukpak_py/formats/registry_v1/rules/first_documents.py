@@ -116,11 +116,13 @@ class EachOfCsv:
 
 
 def add_rows(family: Family[Reading], *rows: EachOfCsv) -> None:
+    """Add rules to the family, whose rules run by their ids then, wherever its file holds the table."""
     for row in rows:
         rule = family.rule(
             row.id, title=row.title, hint=row.hint, severity=row.severity, error_only_in=row.error_only_in
         )
         rule(row.check)
+    family.rules.sort(key=lambda rule: rule.id)
 
 
 def annotation(document: Document, key: str) -> str:
