@@ -24,7 +24,6 @@ from rukpak_py.apply.prune import prune, release
 from rukpak_py.apply.read_live import owned_but_unlabelled
 from rukpak_py.apply.removed_objects import kept_for_instances, still_kept, without_kept
 from rukpak_py.apply.results import ChangeSet
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, is_open, look_again
@@ -32,11 +31,12 @@ from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS, has_failed
 from rukpak_py.controllers.deployment.state import differences
-from rukpak_py.controllers.result import deployment_details as details
+from rukpak_py.controllers.result import object_details as details
 from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import History, reduced_text
 from rukpak_py.controllers.result.conclusion import read_clock
+from rukpak_py.controllers.result.deployment_details import PendingObjects, PruneFailures
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.reported_facts import HEALTH_ID
 from rukpak_py.core.metrics import PRUNED
@@ -225,7 +225,7 @@ class AfterApply:
         if not spec.overrides or options_of(spec).overrides != attempt.options.overrides:
             return
         keys = attempt.state.applied.fields.keys() | self._owned(attempt).keys()
-        for line in messages.unmatched_overrides(spec.overrides, keys, attempt.namespace):
+        for line in details.unmatched_overrides(spec.overrides, keys, attempt.namespace):
             yield Fact(cause=Cause.OVERRIDE_UNMATCHED, detail=details.UnmatchedOverride(line=line))
 
     def _owned(self, attempt: Attempt) -> Mapping[ObjectKey, ObservedObject]:
@@ -268,9 +268,9 @@ def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
     for why, keys in released.items():
         yield Fact(cause=Cause.RELEASED, detail=details.Released(why=why), objects=tuple(keys))
     if change_set.failures:
-        yield fact_of(Cause.PRUNE_FAILED, change_set.failures, lambda texts: details.PruneFailures(messages=texts))
+        yield fact_of(Cause.PRUNE_FAILED, change_set.failures, lambda texts: PruneFailures(messages=texts))
     elif change_set.waiting:  # an unlabelled one is not watched
-        yield Fact(cause=Cause.PRUNING, detail=details.PendingObjects(waits=tuple(change_set.waiting)))
+        yield Fact(cause=Cause.PRUNING, detail=PendingObjects(waits=tuple(change_set.waiting)))
 
 
 def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str]) -> Iterator[Fact]:

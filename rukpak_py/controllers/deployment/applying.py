@@ -22,13 +22,8 @@ from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import (
-    Adopted,
-    PendingObjects,
-    Replaced,
-    RevertedDrift,
-    Withdrawn,
-)
+from rukpak_py.controllers.result.deployment_details import PendingObjects
+from rukpak_py.controllers.result.object_details import Adopted, Replaced, RevertedDrift, Withdrawn
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.metrics import APPLIED, DRIFT_CORRECTED

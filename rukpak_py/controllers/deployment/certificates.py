@@ -16,7 +16,7 @@ from rukpak_py.certificates.wanted import WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import failure_facts, look_again
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import ContestedCertificates
+from rukpak_py.controllers.result.object_details import ContestedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey

@@ -39,7 +39,7 @@ from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT,
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import GeneratedValues, RenewedCertificates
+from rukpak_py.controllers.result.object_details import GeneratedValues, RenewedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.objects import ObjectKey

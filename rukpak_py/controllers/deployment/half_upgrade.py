@@ -22,7 +22,7 @@ from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import HalfUpgraded
+from rukpak_py.controllers.result.object_details import HalfUpgraded
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.core.objects import ObjectKey
 

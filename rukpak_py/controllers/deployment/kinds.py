@@ -24,7 +24,6 @@ from rukpak_py.apply.results import Wakes, kind_wakes
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster, crd_resource
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
@@ -120,7 +119,7 @@ class Kinds:
             for gvk in used.values()
         } | known
         change = StatusChange(kinds=tuple(kind for _, kind in sorted(kinds.items())), delete_hooks=delete_hooks)
-        await self._writer.record(deployment, change, ready=messages.applying(len(desired)))
+        await self._writer.record(deployment, change, ready=details.Applying(number=len(desired)).text(()))
 
     async def add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
         metadata = await add_finalizer(

@@ -7,7 +7,6 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.names import REFRESH_AT_ANNOTATION
 from rukpak_py.api.template_hash import bundle_name
 from rukpak_py.controllers.deployment.facts import key_facts
-from rukpak_py.controllers.deployment.messages import REFRESHING
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter, is_outdated
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
@@ -77,7 +76,9 @@ class Reporting:
         if asked in {"", deployment.status.last_handled_refresh_at}:
             return deployment
         change = StatusChange(last_handled_refresh_at=asked)
-        return await self._writer.record(deployment, change, ready=REFRESHING, is_request_open=True)
+        return await self._writer.record(
+            deployment, change, ready="Fetching what the source has now, in another Bundle", is_request_open=True
+        )
 
     async def _written(
         self,

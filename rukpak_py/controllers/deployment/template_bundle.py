@@ -32,7 +32,6 @@ from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.template_hash import bundle_name, specs_equal, template_hash_of
 from rukpak_py.apply.marks import Owner
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.result.bundle_details import BundleFails, BundleOfOtherClass, UnknownClass, WaitingForBundle
@@ -44,6 +43,11 @@ from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.resources import BUNDLES, not_served
+
+TEMPLATE_UNKNOWN = (
+    "it cannot be created again, because status.history does not have its exact template: restore the former "
+    "spec.template, or correct the new one"
+)
 
 
 class Templates:
@@ -108,7 +112,7 @@ class Templates:
         """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
         name, as_installed = deployment.status.active_bundle, _as_installed(deployment)
         if as_installed is None:
-            return messages.TEMPLATE_UNKNOWN
+            return TEMPLATE_UNKNOWN
         try:
             if await self._existence.still_exists(deployment, is_doubtful=True):
                 await self._create(as_installed, name, template_hash_of(as_installed))

@@ -4,10 +4,14 @@ from difflib import get_close_matches
 
 from rukpak_py.api.conditions import first_line
 from rukpak_py.api.names import BUNDLE_KIND, LEGACY_CLASSES
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result.progress import Detail, Objects
 
 CLASSES = tuple(LEGACY_CLASSES.values())
+NOT_CORRECTED = ": drift is not corrected; "
+REFRESH = (
+    "set the annotation core.rukpak.io/refresh-at of the BundleDeployment to a new value to install what the source "
+    "has now"
+)
 
 
 class Unpacking(Detail, frozen=True, kw_only=True):
@@ -56,7 +60,7 @@ class OtherThanInstalled(Detail, frozen=True, kw_only=True):
     def text(self, _: Objects, /) -> str:
         return (
             f"the source has other content now than what is installed by this Bundle: restore the old content in the "
-            f"source, or {messages.REFRESH} (found {self.found}, installed {self.installed})"
+            f"source, or {REFRESH} (found {self.found}, installed {self.installed})"
         )
 
 
@@ -69,8 +73,7 @@ class InstalledContentGone(Detail, frozen=True, kw_only=True):
 
     def text(self, _: Objects, /) -> str:
         return (
-            f"{self.words}; {self.pin} was asked for, because it is installed: restore it in the source, or "
-            f"{messages.REFRESH}"
+            f"{self.words}; {self.pin} was asked for, because it is installed: restore it in the source, or {REFRESH}"
         )
 
     def brief(self, _: Objects, /) -> str:
@@ -176,7 +179,7 @@ class InstalledBundleMissing(Detail, frozen=True, kw_only=True):
     why: str
 
     def text(self, _: Objects, /) -> str:
-        return messages.bundle_missing(self.bundle, self.why)
+        return f'Bundle "{self.bundle}", whose content is installed, does not exist{NOT_CORRECTED}{self.why}'
 
 
 class InstalledBundleFails(Detail, frozen=True, kw_only=True):
@@ -184,11 +187,14 @@ class InstalledBundleFails(Detail, frozen=True, kw_only=True):
     why: str
 
     def text(self, _: Objects, /) -> str:
-        return messages.bundle_not_unpacked(self.bundle, self.why)
+        return f'Bundle "{self.bundle}", whose content is installed, cannot be unpacked{NOT_CORRECTED}{self.why}'
 
 
 class InstalledBundleReplaced(Detail, frozen=True, kw_only=True):
     bundle: str
 
     def text(self, _: Objects, /) -> str:
-        return messages.bundle_has_other_content(self.bundle)
+        return (
+            f'Bundle "{self.bundle}" was created again with content other than what is installed{NOT_CORRECTED}'
+            "restore its source, or correct the new spec.template"
+        )

@@ -28,7 +28,6 @@ from rukpak_py.api.conditions import (
 )
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
-from rukpak_py.controllers.deployment.messages import HEALTHY, instantiated, instantiated_before
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.cause_table import TABLE, Kind, Then
 from rukpak_py.controllers.result.causes import Cause
@@ -234,7 +233,7 @@ def _refusal_stands(told: Told) -> bool:
 
 def _healthy(told: Told, installed: ConditionValue | None) -> ConditionValue | None:
     if told.is_applied:
-        return ConditionValue(ConditionStatus.TRUE, Reason.HEALTHY, HEALTHY)
+        return ConditionValue(ConditionStatus.TRUE, Reason.HEALTHY, "BundleDeployment is healthy")
     former = find_condition(told.before.conditions, ConditionType.INSTALLED)
     status = installed.status if installed is not None else former.status if former is not None else ""
     if not installed_bundle(told.after) and status == ConditionStatus.FALSE:
@@ -274,3 +273,19 @@ def _all_is_well(told: Told, conditions: Conditions) -> tuple[Summary, Reason, s
         return Summary.READY, Reason.SUCCEEDED, instantiated(installed_bundle(told.after))
     unpacked = find_condition(conditions, ConditionType.UNPACKED)
     return Summary.READY, Reason.UNPACK_SUCCESSFUL, unpacked.message if unpacked is not None else ""
+
+
+def instantiated(bundle: str) -> str:
+    return f"Instantiated bundle {bundle} successfully"
+
+
+def instantiated_before(bundle: str, what: str, installed: int, wanted: int) -> str:
+    """Message while other content is wanted. `what`: name and version of the installed content, where it says them.
+
+    `installed`: the generation that asked for it; 0: unknown. Another one may ask for the same content, and the same
+    for other content: a branch has moved, or values in a Secret were changed.
+    """
+    of = f"of generation {installed}" if installed else ""
+    is_what = " ".join(part for part in (what, of) if part)
+    missing = "what the same generation asks for now" if installed == wanted else f"what generation {wanted} asks for"
+    return f"{instantiated(bundle)}{': ' if is_what else ''}{is_what}; {missing} is not installed yet"

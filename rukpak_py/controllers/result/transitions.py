@@ -11,13 +11,12 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Conditions, Note, find_condition
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, EventReason, Reason
-from rukpak_py.controllers.deployment.messages import RESUMED, instantiated
 from rukpak_py.controllers.events import EventNote, EventType, normal
 from rukpak_py.controllers.result.cause_table import TABLE, Kind, Row
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import has_same_content, is_other_installation
 from rukpak_py.controllers.result.conclusion import AnyStatus
-from rukpak_py.controllers.result.conditions import Told, installed_bundle
+from rukpak_py.controllers.result.conditions import Told, installed_bundle, instantiated
 from rukpak_py.controllers.result.reported_facts import HEALTH_ID, JudgedFact
 
 
@@ -87,7 +86,7 @@ def _ended(told: Told, after: AnyStatus) -> Iterator[EventNote]:
     lasting = {note.id for note in after.notes}
     ended = [note for note in told.before.notes if note.id not in lasting]
     if any(row.kind is Kind.PAUSE for row in map(_row_of, ended) if row is not None):
-        yield normal(EventReason.RESUMED, RESUMED)
+        yield normal(EventReason.RESUMED, "reconciling again")
         return
     ready = find_condition(after.conditions, ConditionType.READY)
     is_well = ready is not None and ready.status == ConditionStatus.TRUE

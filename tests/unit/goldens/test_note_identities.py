@@ -2,8 +2,9 @@
 
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
-from rukpak_py.controllers.result.deployment_details import ContestedFields, GoingObjects, HiddenKinds
+from rukpak_py.controllers.result.deployment_details import GoingObjects, HiddenKinds
 from rukpak_py.controllers.result.hook_details import SupersededHook, SupersededHookEnd, SupersededHookStays
+from rukpak_py.controllers.result.object_details import ContestedFields
 from rukpak_py.controllers.result.progress import Fact, Words
 from rukpak_py.controllers.result.reported_facts import identity_of
 from rukpak_py.core.objects import ObjectKey

@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, wakes_of
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.facts import error_fact, in_seconds, look_again
 from rukpak_py.controllers.deployment.hooks.hook_end import HookVerdict
 from rukpak_py.controllers.result import hook_details as details
@@ -102,7 +101,7 @@ class SupersededHookRuns:
 
 
 def hook_not_run(event: HookEvent, failure: Failure, *, begins_again: bool = False) -> Fact:
-    why = f"{failure.message}; {messages.HOOKS_BEGIN_AGAIN}" if begins_again else failure.message
+    why = f"{failure.message}; {details.HOOKS_BEGIN_AGAIN.words}" if begins_again else failure.message
     return Fact(
         cause=_CAUSES.get(failure.kind, Cause.HOOK_NOT_RUN),
         detail=details.HookNotRun(event=event, why=why),

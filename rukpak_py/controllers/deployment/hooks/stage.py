@@ -16,7 +16,6 @@ from dataclasses import replace
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.names import HOOK_LABEL, RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.results import failure_of
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.hooks.due_hook import DueHook, running_hook
@@ -272,7 +271,7 @@ class HookStage:
             await self._writer.record(
                 deployment,
                 StatusChange(hooks=(*others, record), running_hook=None),
-                ready=messages.hook_ended(run.event, record.key, record.result),
+                ready=f"the {run.event} hook {record.key} has {record.result.lower()}",
                 is_request_open=asked_of(deployment) not in {"", record.reconcile_at},
             )
         except (NotFoundError, StaleError):

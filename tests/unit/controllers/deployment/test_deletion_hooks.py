@@ -12,7 +12,6 @@ from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import Resolution
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory, installed_rendering
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
@@ -22,6 +21,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentSt
 from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.hook_details import HOOKS_UNKNOWN
 from rukpak_py.controllers.result.progress import Fact, Progress, Words
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import Object, ObjectKey
@@ -32,7 +32,7 @@ from tests.unit.apply.watches import watches_of
 from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
 
-ADVICE = messages.HOOKS_UNKNOWN
+ADVICE = HOOKS_UNKNOWN
 HOOK = Hook(object=Object.from_manifest(config_map()), events=frozenset({HookEvent.PRE_DELETE}))
 OPTIONS = InstallOptions(provisioner_class_name=HELM_CLASS, config={"values": "a: 1"})
 ENTRY = Installation(

@@ -17,13 +17,13 @@ from rukpak_py.api.names import (
     SKIP_HOOKS_ANNOTATION,
 )
 from rukpak_py.apply.results import Failure, FailureKind, kind_wakes, quota_wake
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks import hook_objects
 from rukpak_py.controllers.deployment.hooks.facts import STALE_SECONDS, HooksOver, hook_not_run
 from rukpak_py.controllers.deployment.hooks.hook_objects import HookWatch
 from rukpak_py.controllers.deployment.hooks.runs import run_of
 from rukpak_py.controllers.deployment.hooks.stage import UNWANTED_SECONDS, UNWATCHED_SECONDS
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.hook_details import SKIP_DELETE_HOOKS
 from rukpak_py.controllers.result.progress import Progress
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.hook import DeletePolicy, HookEvent
@@ -412,7 +412,7 @@ async def test_hook_whose_name_is_taken_meanwhile_is_looked_at_again(bench: Hook
 async def test_reason_why_a_hook_has_not_run_decides_when_it_is_tried_again(kind: FailureKind, cause: Cause) -> None:
     fact = hook_not_run(HookEvent.PRE_DELETE, Failure(key=MAP, kind=kind, message="so", retry_after=20.0))
     assert (fact.cause, fact.objects) == (cause, (MAP,))
-    assert fact.text == f"pre-delete hook: so; {messages.SKIP_DELETE_HOOKS}"
+    assert fact.text == f"pre-delete hook: so; {SKIP_DELETE_HOOKS}"
     assert fact.at is not None
     assert round(fact.at - asyncio.get_running_loop().time()) == 20
 

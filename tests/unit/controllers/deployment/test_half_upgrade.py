@@ -14,7 +14,7 @@ from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.planning import Planned
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import HalfUpgraded
+from rukpak_py.controllers.result.object_details import HalfUpgraded
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.core.objects import ObjectKey
 from tests.manifests import config_map

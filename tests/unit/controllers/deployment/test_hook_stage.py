@@ -6,7 +6,6 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Note
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
 from rukpak_py.apply.kinds import Resolution
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_BEGIN_AGAIN, HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
@@ -51,7 +50,7 @@ async def test_hooks_of_a_rendering_that_is_lost_are_run_again(bench: HookBench)
     assert records(bench) == [("a", LOST)]
     assert await bench.look(bench.attempt(LOST), MAP_HOOK) == HooksOver()
     found = await bench.look(bench.attempt(), MAP_HOOK)
-    assert texts(found)[0] == f"the pre-install hook ConfigMap ns/a is running; {messages.HOOKS_BEGIN_AGAIN}"
+    assert texts(found)[0] == f"the pre-install hook ConfigMap ns/a is running; {HOOKS_BEGIN_AGAIN.detail.text(())}"
     assert causes(found) == [Cause.HOOK_RUNNING, Cause.HOOKS_BEGIN_AGAIN]
     await bench.run(MAP_HOOK)
     assert bench.writes == ["create ConfigMap a", "delete ConfigMap a", "create ConfigMap a"]
@@ -92,7 +91,7 @@ async def test_a_hook_that_may_not_be_replaced_is_named_and_nothing_is_mixed(ben
     found = await bench.run(lasting)
     assert causes(found) == [Cause.CONFLICT, Cause.HOOKS_BEGIN_AGAIN]
     assert "ConfigMap ns/a was left by a former hook" in texts(found)[0]
-    assert messages.HOOKS_BEGIN_AGAIN in texts(found)[0]
+    assert HOOKS_BEGIN_AGAIN.detail.text(()) in texts(found)[0]
     assert records(bench) == [("a", LOST)]
 
 

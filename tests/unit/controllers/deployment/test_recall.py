@@ -11,7 +11,6 @@ from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS, PRUNE_ANNOTATION
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.applied_digest import applied_digest, recall, recall_from_content
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
@@ -20,6 +19,7 @@ from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.deployment_details import REFETCHING, RENDERING, RENDERING_LOST
 from rukpak_py.controllers.result.progress import Progress, Reached
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
@@ -266,8 +266,8 @@ async def test_rendered_content_goes_on() -> None:
 @pytest.mark.parametrize(
     ("why", "fetched", "text", "schedule"),
     [
-        (NotRendered.CONTENT_MISSING, ["b"], messages.REFETCHING, Schedule(attempt_at=LOOK_AGAIN_SECONDS)),
-        (NotRendered.RUNNING, [], messages.RENDERING, Schedule(report_at=LOOK_AGAIN_SECONDS, is_under_way=True)),
+        (NotRendered.CONTENT_MISSING, ["b"], REFETCHING.words, Schedule(attempt_at=LOOK_AGAIN_SECONDS)),
+        (NotRendered.RUNNING, [], RENDERING.words, Schedule(report_at=LOOK_AGAIN_SECONDS, is_under_way=True)),
     ],
 )
 async def test_content_that_is_on_its_way_is_told_when_that_lasts(
@@ -323,7 +323,7 @@ async def test_content_whose_rendering_is_lost_is_told_as_that() -> None:
     progress = await bench.stage.rendered(attempt())
     assert isinstance(progress, Progress)
     assert causes_of(progress) == [Cause.RENDERING_LOST]
-    assert progress.facts[0].text == messages.RENDERING_LOST
+    assert progress.facts[0].text == RENDERING_LOST.words
 
 
 @pytest.mark.parametrize("is_lost", [True, False])

@@ -30,23 +30,28 @@ from rukpak_py.api.reading import read_bundle, read_bundle_deployment, to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.facts import HookState
-from rukpak_py.controllers.deployment.messages import instantiated
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
-from rukpak_py.controllers.deployment.template_bundle import Templates
+from rukpak_py.controllers.deployment.template_bundle import TEMPLATE_UNKNOWN, Templates
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
+from rukpak_py.controllers.result.bundle_details import (
+    InstalledBundleFails,
+    InstalledBundleMissing,
+    InstalledBundleReplaced,
+)
 from rukpak_py.controllers.result.cause_table import ERRORS_QUIET_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.conditions import instantiated
+from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST
 from rukpak_py.controllers.result.progress import NO_CHANGE, NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
@@ -559,7 +564,7 @@ class TestTheActiveContentIsKept:
             bench.content.results[WANTED] = refused()
         await bench.reconcile_after_a_while()
         assert bench.conditions["Installed"][0] == status
-        assert bench.conditions["Installed"][2].splitlines()[1:] == [messages.OPTIONS_LOST]
+        assert bench.conditions["Installed"][2].splitlines()[1:] == [OPTIONS_LOST.words]
 
     async def test_content_whose_bundle_is_gone_or_has_another_owner_is_not_kept(self, bench: Bench) -> None:
         bench.put(upgrading())
@@ -603,7 +608,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put(one)
         assert await bench.reconcile_after_a_while() == bench.retried()
         assert bench.names == {WANTED}
-        told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
+        told = InstalledBundleMissing(bundle=ACTIVE, why=TEMPLATE_UNKNOWN).text(())
         text = f"{instantiated(ACTIVE)}; what generation 1 asks for is not installed yet\n{told}"
         assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", text)
         assert ("Warning", "shop", "ReconcileFailed") in bench.events.told
@@ -612,7 +617,7 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.put_bundle(unpacked(bench.put(upgrading())))
         bench.content.results[WANTED] = refused()
         assert await bench.reconcile() == bench.retried()
-        told = messages.bundle_missing(ACTIVE, messages.TEMPLATE_UNKNOWN)
+        told = InstalledBundleMissing(bundle=ACTIVE, why=TEMPLATE_UNKNOWN).text(())
         failure = f"upgrade to {WANTED} refused; {ACTIVE} stays installed: taken"
         assert bench.conditions["Installed"] == ("False", "UpgradeFailed", f"{failure}\n{told}")
         assert bench.conditions["Ready"] == ("False", "Conflict", failure)
@@ -623,20 +628,20 @@ class TestTheBundleOfWhatIsInstalledIsGone:
         bench.client.failing["create"] = AccessError("denied")
         assert await bench.reconcile() == bench.retried()
         assert bench.names == {WANTED}
-        assert bench.conditions["Installed"][2].endswith(messages.bundle_missing(ACTIVE, "denied"))
+        assert bench.conditions["Installed"][2].endswith(InstalledBundleMissing(bundle=ACTIVE, why="denied").text(()))
 
     async def test_content_that_was_never_installed_is_not_what_is_kept(self, bench: Bench) -> None:
         bench.put(recorded())
         bench.put_bundle(unpacked(FORMER, digest=DIGEST))
         await bench.reconcile_after_a_while()
         assert bench.content.asked == []
-        assert bench.conditions["Installed"][2].endswith(messages.bundle_has_other_content(ACTIVE))
+        assert bench.conditions["Installed"][2].endswith(InstalledBundleReplaced(bundle=ACTIVE).text(()))
 
     async def test_a_bundle_that_cannot_be_unpacked_again_is_reported(self, bench: Bench) -> None:
         bench.put(recorded())
         bench.put_bundle(failing(FORMER))
         await bench.reconcile_after_a_while()
-        told = messages.bundle_not_unpacked(ACTIVE, "empty")
+        told = InstalledBundleFails(bundle=ACTIVE, why="empty").text(())
         text = f"{instantiated(ACTIVE)}; what generation 1 asks for is not installed yet\n{told}"
         assert bench.conditions["Installed"] == ("True", "InstallationSucceeded", text)
 

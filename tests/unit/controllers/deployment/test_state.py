@@ -13,7 +13,7 @@ from rukpak_py.controllers.deployment.state_parts import (
     PendingWaits,
 )
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import Withdrawn
+from rukpak_py.controllers.result.object_details import Withdrawn
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.kube.resources import CRDS, NAMESPACES

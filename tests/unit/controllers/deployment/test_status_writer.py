@@ -14,7 +14,7 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock as Moment
-from rukpak_py.controllers.result.deployment_details import Unhealthy
+from rukpak_py.controllers.result.object_details import Unhealthy
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
 from rukpak_py.controllers.writes import StatusWriteResult, StatusWrites, WriteResult
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError, StaleError

@@ -15,7 +15,8 @@ from rukpak_py.controllers.deployment.facts import GONE
 from rukpak_py.controllers.deployment.hooks.facts import STALE_SECONDS, HooksOver, LookAgain, SupersededHookRuns
 from rukpak_py.controllers.deployment.hooks.runs import HookExecution, run_of
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import SUSPENDED, Pruned
+from rukpak_py.controllers.result.deployment_details import SUSPENDED
+from rukpak_py.controllers.result.object_details import Pruned
 from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import ForbiddenError, StaleError

@@ -16,7 +16,6 @@ from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
-from rukpak_py.controllers.deployment.messages import STATUS_TOO_LARGE
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
@@ -25,6 +24,7 @@ from rukpak_py.controllers.queue import Schedule, Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.changes import minimal_history, shortened
 from rukpak_py.controllers.result.conclusion import Clock as Moment
+from rukpak_py.controllers.result.deployment_details import STATUS_TOO_LARGE
 from rukpak_py.controllers.result.progress import Progress, Reached, StatusChange
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, InvalidError, TooLargeError
 from rukpak_py.kube.errors import Cause as ErrorCause
@@ -135,7 +135,7 @@ async def test_a_too_large_status_is_written_with_short_texts(desk: Desk) -> Non
     assert await desk.report(LARGE) == STALLED
     assert desk.calls == TRIED
     found = conditions(desk.status)
-    assert found["Ready"] == ("False", "StatusTooLarge", STATUS_TOO_LARGE)
+    assert found["Ready"] == ("False", "StatusTooLarge", STATUS_TOO_LARGE.words)
     assert found["Stalled"][:2] == ("True", "StatusTooLarge")
     assert found["Installed"] == ("True", "InstallationSucceeded", "Instantiated bundle b2 successfully")
     assert {one.observed_generation for one in desk.status.conditions} == {3}
@@ -163,7 +163,9 @@ async def test_texts_of_hooks_are_cut_and_their_records_stay(desk: Desk) -> None
 
 async def test_a_warning_tells_it_once(desk: Desk) -> None:
     await desk.report(LARGE)
-    assert [told for told in desk.events.texts if told[0] != "Installed"] == [("StatusTooLarge", STATUS_TOO_LARGE)]
+    assert [told for told in desk.events.texts if told[0] != "Installed"] == [
+        ("StatusTooLarge", STATUS_TOO_LARGE.words)
+    ]
     assert ("Warning", "shop", "StatusTooLarge") in desk.events.told
     desk.events.told.clear()
     await desk.report(result(entry(3), entry(2)))

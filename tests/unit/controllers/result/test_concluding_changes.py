@@ -7,12 +7,11 @@ from msgspec.structs import replace as with_fields
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation, RecordedOptions, RecordedValues
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.bundle_details import BundleFails
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
-from rukpak_py.controllers.result.deployment_details import OverBudget, Unhealthy, UnmatchedOverride
+from rukpak_py.controllers.result.object_details import OverBudget, Unhealthy, UnmatchedOverride
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.core.objects import ObjectKey
 from tests.unit.controllers.result.concluding import (
@@ -158,7 +157,7 @@ FULL_TEXTS = [
         READY,
         NO_PROGRESS,
         progress(BUDGET_OF_MANY, reached=APPLIED),
-        texts=[messages.over_budget(BUDGET_OF_MANY.objects, 3)],
+        texts=[OverBudget(most=3).text(BUDGET_OF_MANY.objects)],
     ),
 ]
 

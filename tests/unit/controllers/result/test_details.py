@@ -2,10 +2,10 @@
 
 import pytest
 
-from rukpak_py.controllers.deployment import messages
 from rukpak_py.controllers.result import bundle_details as bundles
 from rukpak_py.controllers.result import deployment_details as deployments
 from rukpak_py.controllers.result import hook_details as hooks
+from rukpak_py.controllers.result import object_details as objects
 from rukpak_py.controllers.result.progress import NO_DETAIL, Detail, Words
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
@@ -17,7 +17,7 @@ HIDDEN_TEXT = (
     "the API server does not serve Widget.example.com at the moment and the API server cannot list A.x, B.x at the "
     "moment: objects of these kinds are left as they are until it does"
 )
-KEPT = deployments.KeptObject(kind="Namespace", namespace="", name="n", reason="HoldsObjects")
+KEPT = objects.KeptObject(kind="Namespace", namespace="", name="n", reason="HoldsObjects")
 
 TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (NO_DETAIL, (), ""),
@@ -37,13 +37,13 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (),
         (
             "the source has other content now than what is installed by this Bundle: restore the old content in the "
-            f"source, or {messages.REFRESH} (found d2, installed d1)"
+            f"source, or {bundles.REFRESH} (found d2, installed d1)"
         ),
     ),
     (
         bundles.InstalledContentGone(words="404", pin="commit 1234"),
         (),
-        f"404; commit 1234 was asked for, because it is installed: restore it in the source, or {messages.REFRESH}",
+        f"404; commit 1234 was asked for, because it is installed: restore it in the source, or {bundles.REFRESH}",
     ),
     (
         bundles.ContentMissing(why="502"),
@@ -114,17 +114,51 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (deployments.SUSPENDED, (), "spec.suspend is true: nothing is applied, corrected or pruned"),
-    (deployments.ClassNotServed(class_name="x"), (), messages.class_not_served("x")),
-    (deployments.STATUS_TOO_LARGE, (), messages.STATUS_TOO_LARGE),
-    (deployments.Copied(), (A, B), messages.copied((A, B))),
-    (deployments.Shared(owners=("a", "b")), (A, B), messages.shared({A: "a", B: "b"}, ())),
     (
-        deployments.SharedDiffers(owners=("a", "b"), gone=("b",)),
-        (A, B),
-        messages.shared_differs({A: "a", B: "b"}, ("b",)),
+        deployments.ClassNotServed(class_name="x"),
+        (),
+        (
+            'this operator does not serve the class "x"; nothing is applied, corrected or pruned until '
+            "spec.provisionerClassName names a class that is served"
+        ),
     ),
-    (deployments.SharedUnowned(), (A, B), messages.shared_unowned((A, B))),
-    (deployments.ReducedHistory(line="status.history …"), (), "status.history …"),
+    (deployments.STATUS_TOO_LARGE, (), deployments.STATUS_TOO_LARGE.words),
+    (
+        objects.Copied(),
+        (A, B),
+        (
+            "ConfigMap ns/a, ConfigMap ns/b: with the labels or the owner reference of this BundleDeployment and "
+            "not applied for it, as copies have them; left alone. Remove them (the garbage collector deletes what"
+            " has the owner reference with the BundleDeployment)"
+        ),
+    ),
+    (
+        objects.Shared(owners=("a", "b")),
+        (A, B),
+        (
+            'ConfigMap ns/a belongs to the BundleDeployment "a", ConfigMap ns/b belongs to the BundleDeployment '
+            '"b": in this bundle too, and the same; left as it is'
+        ),
+    ),
+    (
+        objects.SharedDiffers(owners=("a", "b"), gone=("b",)),
+        (A, B),
+        (
+            'ConfigMap ns/a belongs to the BundleDeployment "a", ConfigMap ns/b belongs to the BundleDeployment '
+            '"b", which does not exist, and not, or no longer, as this bundle has it; left as it is. Install '
+            "bundles with the same CRD in both. Where its owner does not exist, spec.adopt: IfUnowned takes it "
+            "over"
+        ),
+    ),
+    (
+        objects.SharedUnowned(),
+        (A, B),
+        (
+            "ConfigMap ns/a, ConfigMap ns/b: in this bundle too, and not, or no longer, managed by a "
+            "BundleDeployment; left as it is. spec.adopt: IfUnowned takes it over, Force also from another tool"
+        ),
+    ),
+    (objects.ReducedHistory(line="status.history …"), (), "status.history …"),
     (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),
     (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
@@ -174,18 +208,40 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (),
         f"waiting for 1 object to be deleted: a; {HIDDEN_TEXT}",
     ),
-    (deployments.Unhealthy(lines=("a: x",), total=3, example="a: x"), (A,), "a: x"),
+    (objects.Unhealthy(lines=("a: x",), total=3, example="a: x"), (A,), "a: x"),
     (
-        deployments.Unhealthy(lines=("a: x", "b: y"), total=3, example="b: y"),
+        objects.Unhealthy(lines=("a: x", "b: y"), total=3, example="b: y"),
         (A, B),
         "2 of 3 objects are not healthy: b: y\na: x\nb: y",
     ),
-    (deployments.HeldBack(), (A,), messages.held_back([A])),
-    (deployments.OverBudget(most=0), (A, B), messages.over_budget([A, B], 0)),
-    (deployments.Kept(kept=(KEPT,)), (), messages.kept_text([KEPT])),
-    (deployments.UnmatchedOverride(line="spec.overrides[0] …"), (), "spec.overrides[0] …"),
     (
-        deployments.ContestedFields(managers=(("kubectl",), ())),
+        objects.HeldBack(),
+        (A,),
+        (
+            "1 object no longer in the bundle is kept until the new content is healthy: ConfigMap ns/a; set "
+            "spec.prune.when to AfterApply to delete now"
+        ),
+    ),
+    (
+        objects.OverBudget(most=0),
+        (A, B),
+        (
+            "2 objects are no longer in the bundle, and spec.prune.maxObjects is 0: nothing was pruned; raise it "
+            "to delete ConfigMap ns/a, ConfigMap ns/b"
+        ),
+    ),
+    (
+        objects.Kept(kept=(KEPT,)),
+        (),
+        (
+            "kept 1 object no longer in the bundle: Namespace n; deleted with the BundleDeployment; to delete "
+            'earlier, set the annotation core.rukpak.io/prune: "true" on the object, or prune: true in '
+            "spec.overrides"
+        ),
+    ),
+    (objects.UnmatchedOverride(line="spec.overrides[0] …"), (), "spec.overrides[0] …"),
+    (
+        objects.ContestedFields(managers=(("kubectl",), ())),
         (A, B),
         (
             "kubectl keeps changing ConfigMap ns/a; another client keeps changing ConfigMap ns/b; reverting at most "
@@ -193,7 +249,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
-        deployments.ContestedCertificates(managers=(("kubectl",),)),
+        objects.ContestedCertificates(managers=(("kubectl",),)),
         (A,),
         (
             "kubectl keeps changing ConfigMap ns/a; its serving certificate or caBundle is restored at most once a "
@@ -201,7 +257,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
-        deployments.HalfUpgraded(done=3, total=4, examples=("x", "y"), installed="b1", wanted="b2"),
+        objects.HalfUpgraded(done=3, total=4, examples=("x", "y"), installed="b1", wanted="b2"),
         (),
         (
             "3 of 4 objects are those of b2 (x, y and 1 more); all others stay as b1 has them, drift of both is "
@@ -209,22 +265,36 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
-        deployments.HalfUpgraded(done=2, total=2, examples=("x", "y"), installed="b1", wanted="b2"),
+        objects.HalfUpgraded(done=2, total=2, examples=("x", "y"), installed="b1", wanted="b2"),
         (),
         (
             "all 2 objects are those of b2 (x, y); all others stay as b1 has them, drift of both is corrected, and "
             "nothing is pruned before the upgrade has ended"
         ),
     ),
-    (deployments.RevertedDrift(), (A, B), "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
-    (deployments.Pruned(), (A, B), "deleted ConfigMap ns/a, ConfigMap ns/b, no longer in the bundle"),
-    (deployments.Released(why="x"), (A,), "left ConfigMap ns/a in the cluster, no longer managed (x)"),
-    (deployments.Replaced(why="x"), (A,), "deleted and re-created ConfigMap ns/a: x"),
-    (deployments.DataLoss(losses=("x", "y")), (A,), messages.data_loss(("x", "y"))),
-    (deployments.Orphaned(), (A, B), messages.orphaned((A, B))),
-    (deployments.Adopted(), (B, A), "adopted 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
+    (objects.RevertedDrift(), (A, B), "reverted drift on 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
+    (objects.Pruned(), (A, B), "deleted ConfigMap ns/a, ConfigMap ns/b, no longer in the bundle"),
+    (objects.Released(why="x"), (A,), "left ConfigMap ns/a in the cluster, no longer managed (x)"),
+    (objects.Replaced(why="x"), (A,), "deleted and re-created ConfigMap ns/a: x"),
     (
-        deployments.GeneratedValues(keys=("Secret ns/a, key k",), entries=("a/k",)),
+        deployments.DataLoss(losses=("x", "y")),
+        (A,),
+        (
+            "the deletion waits, because it would delete what others have: x; y. Delete or move that, or set the "
+            'annotation core.rukpak.io/allow-data-loss: "true" on the BundleDeployment'
+        ),
+    ),
+    (
+        deployments.Orphaned(),
+        (A, B),
+        (
+            "left 2 objects in the cluster, as a deletion that orphans asks: ConfigMap ns/a, ConfigMap ns/b; a "
+            "BundleDeployment of the same name takes them again"
+        ),
+    ),
+    (objects.Adopted(), (B, A), "adopted 2 objects: ConfigMap ns/a, ConfigMap ns/b"),
+    (
+        objects.GeneratedValues(keys=("Secret ns/a, key k",), entries=("a/k",)),
         (),
         (
             "generated values would be replaced: Secret ns/a, key k; to keep them, set them in "
@@ -232,12 +302,12 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
-        deployments.RenewedCertificates(keys=("Secret ns/a, key tls.crt", "Secret ns/a, key tls.key")),
+        objects.RenewedCertificates(keys=("Secret ns/a, key tls.crt", "Secret ns/a, key tls.key")),
         (),
         ("generated certificates and private keys are renewed: Secret ns/a, key tls.crt, Secret ns/a, key tls.key"),
     ),
     (
-        deployments.Withdrawn(),
+        objects.Withdrawn(),
         (B, A),
         "deleted ConfigMap ns/a, ConfigMap ns/b, created by the installation that was refused",
     ),
@@ -245,32 +315,48 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (
         hooks.RunningHook(event=HookEvent.PRE_INSTALL, begins_again=True),
         (JOB,),
-        f"the pre-install hook Job.batch/ns/j is running; {messages.HOOKS_BEGIN_AGAIN}",
+        f"the pre-install hook Job.batch/ns/j is running; {hooks.HOOKS_BEGIN_AGAIN.words}",
     ),
     (hooks.HookNotRun(event=HookEvent.PRE_INSTALL, why="x"), (JOB,), "pre-install hook: x"),
     (
         hooks.FailedHook(event=HookEvent.PRE_INSTALL, why="x"),
         (JOB,),
-        messages.hook_failed(HookEvent.PRE_INSTALL, JOB, "x"),
+        (
+            "the pre-install hook Job.batch/ns/j failed: x. Look at the logs of its pods; to run it again, set "
+            "the annotation core.rukpak.io/reconcile-at to a new value, or change spec.template or spec.config"
+        ),
     ),
     (
         hooks.FailedHook(event=HookEvent.PRE_INSTALL, why="x", is_lost=True),
         (JOB,),
-        messages.hook_failed_and_lost(HookEvent.PRE_INSTALL, JOB, "x"),
+        (
+            "the pre-install hook Job.batch/ns/j failed: x, and the rendering that it is of is lost: rendering "
+            "the chart again gives different objects. Look at the logs of its pods; to begin the installation "
+            "again, with the hooks of the new rendering, set the annotation core.rukpak.io/reconcile-at to a new "
+            "value, or change spec.template or spec.config"
+        ),
     ),
-    (hooks.SupersededHook(event="pre-install"), (JOB,), messages.superseded_hook_runs("pre-install", JOB)),
+    (
+        hooks.SupersededHook(event="pre-install"),
+        (JOB,),
+        (
+            "the pre-install hook Job.batch/ns/j of an installation that was given up is still running. The "
+            "operator waits for it to end, because it may be half a migration. To go on at once, look at its "
+            "logs, then delete it"
+        ),
+    ),
     (
         hooks.SupersededHookStays(event="pre-install", why="x"),
         (JOB,),
-        messages.superseded_hook_stays("pre-install", JOB, "x"),
+        ("Job.batch/ns/j, a pre-install hook of an installation that was given up, has ended and cannot be deleted: x"),
     ),
     (
         hooks.SupersededHookEnd(event="pre-install", why="x"),
         (JOB,),
-        messages.superseded_hook_ended("pre-install", JOB, "x"),
+        "the pre-install hook Job.batch/ns/j of an installation that was given up has failed: x",
     ),
-    (hooks.UnknownHooks(), (), messages.HOOKS_UNKNOWN),
-    (hooks.UnknownHooks(why="x"), (), f"{messages.HOOKS_UNKNOWN}: x"),
+    (hooks.UnknownHooks(), (), hooks.HOOKS_UNKNOWN),
+    (hooks.UnknownHooks(why="x"), (), f"{hooks.HOOKS_UNKNOWN}: x"),
     (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]
 
@@ -302,6 +388,6 @@ def test_every_detail_has_a_text() -> None:
     def below(kind: type[Detail]) -> set[type[Detail]]:
         return {kind, *(one for child in kind.__subclasses__() for one in below(child))}
 
-    assert {type(detail) for detail, _, _ in TEXTS} == below(Detail) - {Detail, deployments.KeptObject}
+    assert {type(detail) for detail, _, _ in TEXTS} == below(Detail) - {Detail, objects.KeptObject}
     with pytest.raises(NotImplementedError):
         KEPT.text(())

@@ -9,7 +9,8 @@ from rukpak_py.api.hook_status import RunningHook
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import as_it_is
 from rukpak_py.controllers.result.conclusion import Clock
-from rukpak_py.controllers.result.deployment_details import Applying, ContestedFields
+from rukpak_py.controllers.result.deployment_details import Applying
+from rukpak_py.controllers.result.object_details import ContestedFields
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Words
 from rukpak_py.controllers.result.reported_facts import identity_of
 from tests.unit.controllers.result.concluding import (
