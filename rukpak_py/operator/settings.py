@@ -13,10 +13,9 @@ from pathlib import Path
 from rukpak_py import __version__
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
-from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
-from rukpak_py.operator.unpack_settings import add_unpack_flags, one_of, pod_settings
+from rukpak_py.operator.unpack_settings import add_unpack_flags, one_of, parsed, pod_settings
 from rukpak_py.server.listener import Address
 from rukpak_py.sources.addresses import Network, parse_networks
 from rukpak_py.sources.image.pod_manifest import PodSettings
@@ -183,14 +182,14 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "",
         "addresses and networks, separated by commas, that http and git sources may fetch from although they are "
         "loopback, link-local or metadata addresses",
-        type=_networks,
+        type=parsed(parse_networks),
     )
     add(
         "--plain-http-registries",
         "",
         "registries of images (HOST or HOST:PORT), separated by commas, that are asked without TLS where they have "
         "none, as those on loopback are",
-        type=_registries,
+        type=parsed(parse_registries),
     )
     add(
         "--bind-secrets-to-hosts",
@@ -234,7 +233,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     add("--log-format", "text", "text or json", type=one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
-        add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=_limit)
+        add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=parsed(parse_limit))
     return parser
 
 
@@ -297,24 +296,3 @@ def _interval(text: str) -> float:
     if not re.fullmatch(r"0|[1-9][0-9]{0,6}", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 9999999")
     return float(text)
-
-
-def _networks(text: str) -> tuple[Network, ...]:
-    try:
-        return parse_networks(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _registries(text: str) -> frozenset[str]:
-    try:
-        return parse_registries(text)
-    except ContentError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _limit(text: str) -> int:
-    try:
-        return parse_limit(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error

@@ -3,7 +3,7 @@
 import argparse
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
@@ -19,6 +19,7 @@ TOOL_IMAGE = f"localhost/rukpak-py/operator:{__version__}"
 RESOURCES = '{"requests":{"cpu":"10m","memory":"16Mi"}}'
 _LABEL = re.compile(r"(?:[a-z0-9][-a-z0-9.]{0,252}/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
+T = TypeVar("T")
 
 
 class AddFlag(Protocol):
@@ -40,7 +41,7 @@ def add_unpack_flags(add: AddFlag) -> None:
         "again when it is deleted)",
         type=one_of("remove", "keep"),
     )
-    add("--unpack-image", TOOL_IMAGE, "image with /bin/busybox (static) for unpack pods", type=_image)
+    add("--unpack-image", TOOL_IMAGE, "image with /bin/busybox (static) for unpack pods", type=parsed(_image))
     add(
         "--unpack-pod-pull-secrets",
         "",
@@ -91,11 +92,20 @@ def one_of(*words: str) -> Callable[[str], str]:
     return word
 
 
+def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
+    """The type of a flag; what `parse` refuses is told in its own words."""
+
+    def convert(text: str) -> T:
+        try:
+            return parse(text)
+        except (ContentError, ValueError) as error:
+            raise argparse.ArgumentTypeError(str(error)) from error
+
+    return convert
+
+
 def _image(text: str) -> str:
-    try:
-        parse_image(text)
-    except ContentError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
+    parse_image(text)
     return text
 
 
