@@ -130,10 +130,7 @@ class Cluster:
         if self._refreshed_at < gone_at <= monotonic():
             await self._refresh()
         is_gone = gvk.group_kind in self._absent_since and self._refreshed_at >= gone_at
-        return not is_gone or self._is_unanswered(gvk)
-
-    def _is_unanswered(self, gvk: GroupVersionKind) -> bool:
-        return gvk.api_version in self.discovery.stale_groups
+        return not is_gone or gvk.api_version in self.discovery.stale_groups
 
     async def _has_api_service(self, gvk: GroupVersionKind) -> bool:
         try:

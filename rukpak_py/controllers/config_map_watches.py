@@ -59,16 +59,12 @@ class ConfigMapWatch:
         return bool(found.immutable) if found is not None else None
 
     def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
-        if new is not None and _is_immutable(new.json or b"{}"):
+        if new is not None and bool(_FLAGS.decode(new.json or b"{}").immutable):
             self._immutable.add(key.name)
         else:
             self._immutable.discard(key.name)
         for listener in self._listeners:
             listener(key, old, new)
-
-
-def _is_immutable(config_map: bytes) -> bool:
-    return bool(_FLAGS.decode(config_map).immutable)
 
 
 class _Reference(msgspec.Struct, frozen=True):

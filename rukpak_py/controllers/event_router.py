@@ -88,7 +88,8 @@ class WatchedKind(Generic[Kind]):
         return Handler(plural=self.plural, may_be_ours=_is_ours_by_itself, seen=self.event)
 
     def event(self, event: str | None, body: Mapping[str, Any]) -> None:
-        if not _is_ours(body, self.cache):
+        is_known = (body.get("metadata") or {}).get("name", "") in self.cache  # a class that changes away is noticed
+        if not is_known and not _is_ours_by_itself(body):
             return
         try:
             obj = self._read(body)
@@ -97,7 +98,6 @@ class WatchedKind(Generic[Kind]):
             LOG.warning("ignored: %s", error)
             return
         name = obj.metadata.name
-        is_known = name in self.cache
         former = self.cache.predecessor_of(obj)
         if former is not None:
             self.forget(former)
@@ -236,23 +236,15 @@ def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) 
         )
 
 
-def _is_ours(body: Mapping[str, Any], cache: Cache[Any]) -> bool:
-    """The class is ours, or the object is known or held by us: a class that changes away is noticed."""
-    return _is_ours_by_itself(body) or (body.get("metadata") or {}).get("name") in cache
-
-
 def _is_ours_by_itself(body: Mapping[str, Any]) -> bool:
     spec, metadata = body.get("spec") or {}, body.get("metadata") or {}
+    name = canonical_class(spec.get("provisionerClassName") or "")
     return (
-        _is_of_our_family(canonical_class(spec.get("provisionerClassName") or ""))
+        name in CLASSES
+        or is_unknown_class(name)  # a misspelt one: no other operator says anything of it
         or ORDERED_DELETION_FINALIZER in (metadata.get("finalizers") or ())
         or _is_said_to_be_ours(body)
     )
-
-
-def _is_of_our_family(name: str) -> bool:
-    """Misspelt ones too: no other operator says anything of those."""
-    return name in CLASSES or is_unknown_class(name)
 
 
 def _is_said_to_be_ours(body: Mapping[str, Any]) -> bool:

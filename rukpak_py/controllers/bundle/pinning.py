@@ -85,7 +85,14 @@ class Pinning:
         """
         record = self.record_of(bundle)
         if record is None:
-            record = self._new_record(bundle, found)
+            record = BundleRecord(
+                uid=bundle.metadata.uid,
+                deployment=self._deployment_uid(bundle),
+                spec_digest=bundle.status.spec_digest or spec_digest(bundle.spec),
+                digest=found.digest,
+                source=found.resolved,
+                artifact_type=found.artifact_type,
+            )
             await self._records.keep(record)
         return await self.pin_again(bundle, record)
 
@@ -136,16 +143,6 @@ class Pinning:
             url=self.content_url(bundle.metadata.name),
         )
         return Progress(change=StatusChange(content=content), reached=Reached.FINISHED)
-
-    def _new_record(self, bundle: Bundle, found: Unpacked) -> BundleRecord:
-        return BundleRecord(
-            uid=bundle.metadata.uid,
-            deployment=self._deployment_uid(bundle),
-            spec_digest=bundle.status.spec_digest or spec_digest(bundle.spec),
-            digest=found.digest,
-            source=found.resolved,
-            artifact_type=found.artifact_type,
-        )
 
     def _as_the_status_says(self, bundle: Bundle) -> BundleRecord:
         """Record made from the status, to write the status once more; never to be kept."""

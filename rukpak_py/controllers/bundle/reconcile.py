@@ -102,7 +102,8 @@ class BundleReconciler:
         """Look at every pinned Bundle's content; what is lost is fetched again, two at a time: no server is stormed."""
         for bundle in self._bundles:
             if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
-                self._doubt(bundle)
+                self._states.of(bundle.metadata.uid).stored = ContentPresence.DOUBTFUL
+                self._refills.doubt(bundle.metadata.uid, bundle.metadata.name)
 
     def deployment_changed(self, uid: str) -> None:
         """Wake the Bundles that are judged anew: content can be wrong for one class and right for another."""
@@ -234,7 +235,8 @@ class BundleReconciler:
             case Unpacked():
                 return await self._unpacked(bundle, result)
             case Fact(cause=Cause.UPLOAD_PENDING):
-                return self._awaits_upload(bundle, result)
+                pinned = self._jobs.pinned_digest(bundle)
+                return _about(Fact(cause=Cause.CONTENT_LOST, detail=UploadLost(unpacked=pinned)) if pinned else result)
             case ImageAwaited():
                 return self._awaits_image(bundle, result)
             case Fact():
@@ -263,10 +265,6 @@ class BundleReconciler:
         state = self._states.of(uid)
         state.stored, state.refill_failure, state.refused_since = ContentPresence.PRESENT, "", None
         self._refills.end(uid)
-
-    def _awaits_upload(self, bundle: Bundle, pending: Fact) -> Progress:
-        pinned = self._jobs.pinned_digest(bundle)
-        return _about(Fact(cause=Cause.CONTENT_LOST, detail=UploadLost(unpacked=pinned)) if pinned else pending)
 
     def _awaits_image(self, bundle: Bundle, found: ImageAwaited) -> Progress:
         """Wait for news of the node, which wakes the Bundle, also when it came while the job ran."""
@@ -340,10 +338,6 @@ class BundleReconciler:
         self._start(bundle)
         self._refills.looked_at(uid)
         return _about(Fact(cause=Cause.JOB_RUNNING))
-
-    def _doubt(self, bundle: Bundle) -> None:
-        self._states.of(bundle.metadata.uid).stored = ContentPresence.DOUBTFUL
-        self._refills.doubt(bundle.metadata.uid, bundle.metadata.name)
 
     async def _release(self, bundle: Bundle) -> Progress:
         """The original's finalizer would hold a taken-over Bundle for ever."""

@@ -59,7 +59,15 @@ class UnpackPodWatch:
 
     def start(self) -> Informer:
         if self._informer is None:
-            self._informer = self._new_informer()
+            self._informer = Informer(
+                self._client,
+                PODS,
+                namespace=self._namespace,
+                label_selector=f"{OWNER_KIND_LABEL}={BUNDLE_KIND}",
+                full=True,
+                on_change=self._changed,
+                on_restore=self._on_restore,
+            )
             self._informer.start()
         self._put_off_idle()
         return self._informer
@@ -125,17 +133,6 @@ class UnpackPodWatch:
         except ApiError:
             return ""  # nodes may exist even where the operator may not list them
         return "" if nodes.items else "the cluster has no node"
-
-    def _new_informer(self) -> Informer:
-        return Informer(
-            self._client,
-            PODS,
-            namespace=self._namespace,
-            label_selector=f"{OWNER_KIND_LABEL}={BUNDLE_KIND}",
-            full=True,
-            on_change=self._changed,
-            on_restore=self._on_restore,
-        )
 
     def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         if new is None and old is not None:

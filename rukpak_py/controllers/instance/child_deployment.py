@@ -13,7 +13,6 @@ from typing import Any
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -51,7 +50,7 @@ def situation(deployment: BundleDeployment, instance: BundleInstance) -> ChildSi
             return ChildSituation.OURS
         is_former = (controller.kind, controller.name) == (BUNDLE_INSTANCE_KIND, instance.metadata.name)
         return ChildSituation.LEAVING if is_former else ChildSituation.OTHER
-    if metadata.owner_references or not _is_labelled_for(metadata, instance):
+    if metadata.owner_references or not (owner_labels(instance).items() <= metadata.labels.items()):
         return ChildSituation.OTHER
     if metadata.is_deleted:
         return ChildSituation.LEAVING
@@ -64,10 +63,6 @@ def owner_labels(instance: BundleInstance) -> dict[str, str]:
 
 def is_ours(deployment: BundleDeployment | None, instance: BundleInstance) -> bool:
     return deployment is not None and situation(deployment, instance) is ChildSituation.OURS
-
-
-def _is_labelled_for(metadata: ObjectMeta, instance: BundleInstance) -> bool:
-    return owner_labels(instance).items() <= metadata.labels.items()
 
 
 class ChildDeployment:
@@ -131,8 +126,21 @@ class ChildDeployment:
 
     async def _create(self, instance: BundleInstance) -> BundleDeployment | None:
         """None: it was created. One that is there is of a class that is not watched, or its event is on the way."""
+        body = canonical_json(
+            {
+                "apiVersion": API_VERSION,
+                "kind": BUNDLE_DEPLOYMENT_KIND,
+                "metadata": {
+                    "name": instance.metadata.name,
+                    "labels": owner_labels(instance),
+                    "annotations": _annotations(instance),
+                    "ownerReferences": [_reference(instance)],
+                },
+                "spec": to_json(instance.spec),
+            }
+        )
         try:
-            await self._client.create(BUNDLE_DEPLOYMENTS, "", _manifest(instance))
+            await self._client.create(BUNDLE_DEPLOYMENTS, "", body)
         except AlreadyExistsError:
             return read_bundle_deployment(await self._client.get(BUNDLE_DEPLOYMENTS, "", instance.metadata.name))
         except KindNotServedError as error:
@@ -218,19 +226,3 @@ def _reference(instance: BundleInstance) -> dict[str, Any]:
         "controller": True,
         "blockOwnerDeletion": True,
     }
-
-
-def _manifest(instance: BundleInstance) -> bytes:
-    return canonical_json(
-        {
-            "apiVersion": API_VERSION,
-            "kind": BUNDLE_DEPLOYMENT_KIND,
-            "metadata": {
-                "name": instance.metadata.name,
-                "labels": owner_labels(instance),
-                "annotations": _annotations(instance),
-                "ownerReferences": [_reference(instance)],
-            },
-            "spec": to_json(instance.spec),
-        }
-    )

@@ -56,7 +56,9 @@ class InstanceReconciler:
         known = self._deployments.get(name)
         if instance.metadata.is_deleted:
             return await self._copy(instance, known) if known is not None and is_ours(known, instance) else SETTLED
-        if not self._is_served(instance.spec.provisioner_class) and not is_ours(known, instance):
+        requested = instance.spec.provisioner_class
+        is_served = requested in self._classes or is_unknown_class(requested)  # its deployment tells of a misspelt one
+        if not is_served and not is_ours(known, instance):
             return SETTLED
         try:
             deployment = await self._child.deployment_of(instance)
@@ -96,10 +98,6 @@ class InstanceReconciler:
             return dataclasses.replace(conclusion.schedule, report_at=clock.loop + pause)
         self._events.about(instance).emit(conclusion.events)
         return conclusion.schedule
-
-    def _is_served(self, name: str) -> bool:
-        """A misspelt class of ours is told by its BundleDeployment."""
-        return name in self._classes or is_unknown_class(name)
 
     @staticmethod
     def _key(instance: BundleInstance, turn: Turn) -> KeyFacts:

@@ -6,7 +6,7 @@ options, whose values have a limit of their own: without them drift could not be
 something else.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -24,12 +24,11 @@ from rukpak_py.api.conditions import (
     find_condition,
     summarise,
 )
-from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import mean_the_same, with_config_digest
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
-from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
+from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.result.reported_facts import Hide
 from rukpak_py.core.limits import KIB
 
@@ -98,21 +97,13 @@ def _of_bundle(change: StatusChange) -> dict[str, Any]:
 def _of_deployment(change: StatusChange, hide: Hide) -> dict[str, Any]:
     fields: dict[str, Any] = {}
     if change.installed is not UNSET:
-        fields |= _of_installed(change.installed)
+        fields = {name: getattr(change.installed, name) for name in change.installed.__struct_fields__}
+        fields["active_bundle"] = fields.pop("bundle")
     fields |= {name: value for name in _AS_THEY_ARE if (value := getattr(change, name)) is not UNSET}
     if change.hooks is not UNSET:
-        fields["hooks"] = tuple(_masked(change.hooks, hide))
+        # Their messages are the only text outside of conditions. Names are not masked.
+        fields["hooks"] = tuple(replace(one, message=hide(one.message)) for one in change.hooks)
     return fields
-
-
-def _of_installed(content: RecordedInstallation) -> dict[str, Any]:
-    fields = {name: getattr(content, name) for name in content.__struct_fields__}
-    return {"active_bundle": fields.pop("bundle"), **fields}
-
-
-def _masked(hooks: Iterable[HookRecord], hide: Hide) -> list[HookRecord]:
-    """Mask the messages of hooks, the only text outside of conditions. Names are not masked."""
-    return [replace(one, message=hide(one.message)) for one in hooks]
 
 
 def _phase(conditions: Conditions) -> str:
@@ -190,7 +181,11 @@ def reduced(entry: Installation, *, is_active: bool) -> Installation:
 
 def minimal_history(history: History) -> History:
     """History without templates and values: the installed values stay known by their digest."""
-    return tuple(_without_values(reduced(entry, is_active=at == 0)) for at, entry in enumerate(history))
+    entries = (reduced(entry, is_active=at == 0) for at, entry in enumerate(history))
+    return tuple(
+        replace(entry, options=with_config_digest(entry.options)) if entry.options is not None else entry
+        for entry in entries
+    )
 
 
 def is_reduced(entry: Installation) -> bool:
@@ -205,7 +200,3 @@ def reduced_text(history: History) -> str:
     parts = [f"templates and options of {revisions} {', '.join(former)}"] if former else []
     parts += [f"the template of revision {entry.revision}" for entry in history[:1] if is_reduced(entry)]
     return f"status.history has no room for {' and '.join(parts)}" if parts else ""
-
-
-def _without_values(entry: Installation) -> Installation:
-    return replace(entry, options=with_config_digest(entry.options)) if entry.options is not None else entry

@@ -47,7 +47,13 @@ def conclude(
         facts=[one for one in facts if one.is_told and one.row.kind not in {Kind.EVENT, Kind.SILENT}],
         change=change,
         reached=reached,
-        texts=_texts(after, wanted.reached, key, hide),
+        texts=Texts(
+            hide=hide,
+            installed=installed_bundle(after),
+            wanted=key.bundle,
+            wanted_reached=wanted.reached,
+            is_deleted=key.is_deleted,
+        ),
         schedule=schedule,
         key=key,
         clock=clock,
@@ -91,16 +97,6 @@ def _judged(
         for fact in progress.facts
     ]
     return sorted(found, key=lambda one: (one.cause.rank, one.side))
-
-
-def _texts(after: AnyStatus, reached: Reached, key: KeyFacts, hide: Hide) -> Texts:
-    return Texts(
-        hide=hide,
-        installed=installed_bundle(after),
-        wanted=key.bundle,
-        wanted_reached=reached,
-        is_deleted=key.is_deleted,
-    )
 
 
 def _is_decided(facts: Sequence[JudgedFact], told: Told) -> bool:

@@ -106,11 +106,9 @@ def _is_unpacked_now(told: Told, after: AnyStatus) -> bool:
 
 def _was_warned_of(note: Note) -> bool:
     row = _row_of(note)
-    return row is not None and row.event_type is EventType.WARNING and (row.kind is Kind.FAILURE or _is_told_wait(row))
-
-
-def _is_told_wait(row: Row) -> bool:
-    return row.kind is Kind.WAIT and row.event is not None
+    if row is None or row.event_type is not EventType.WARNING:
+        return False
+    return row.kind is Kind.FAILURE or (row.kind is Kind.WAIT and row.event is not None)
 
 
 def _row_of(note: Note) -> Row | None:

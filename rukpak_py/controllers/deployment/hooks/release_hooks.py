@@ -89,7 +89,9 @@ class ReleaseHooks:
         progress += Progress(facts=state.untold)
         match await self._former(attempt):
             case LookAgain() as again:  # what the rest is made of is older than what was just recorded
-                still = tuple(filter(_outlasts_a_record, progress.facts))
+                still = tuple(
+                    fact for fact in progress.facts if fact.row.kind is Kind.EVENT or fact.cause is Cause.LOOK_AGAIN
+                )
                 return Progress(facts=still, reached=Reached.PARTLY) + again.progress
             case SupersededHookRuns() as former:
                 reached = Reached.APPLIED if progress.reached is Reached.FINISHED else progress.reached
@@ -198,12 +200,11 @@ def _unknown(found: FoundValues, rendered: Progress = NO_PROGRESS) -> Progress:
         return Progress(facts=(error_fact(VALUES_ERRORS, error, UnknownHooks(why=why)),))
     if not rendered.facts:
         return Progress(facts=(Fact(cause=Cause.HOOKS_UNKNOWN, detail=UnknownHooks(why=why)),))
-    return replace(rendered, facts=tuple(_advised(fact, why or fact.text) for fact in rendered.facts))
-
-
-def _advised(fact: Fact, why: str) -> Fact:
-    is_read = fact.row.kind in {Kind.FAILURE, Kind.WAIT}
-    return replace(fact, detail=UnknownHooks(why=why)) if is_read else fact
+    advised = (
+        replace(fact, detail=UnknownHooks(why=why or fact.text)) if fact.row.kind in {Kind.FAILURE, Kind.WAIT} else fact
+        for fact in rendered.facts
+    )
+    return replace(rendered, facts=tuple(advised))
 
 
 def _recorded(deployment: BundleDeployment) -> Bundle | None:
@@ -226,7 +227,3 @@ def _without_rendering(deployment: BundleDeployment) -> BundleDeployment:
 def _run(attempt: Attempt) -> str:
     events = events_of(attempt)
     return run_of(attempt, events.before).mark if events is not None else ""
-
-
-def _outlasts_a_record(fact: Fact) -> bool:
-    return fact.row.kind is Kind.EVENT or fact.cause is Cause.LOOK_AGAIN
