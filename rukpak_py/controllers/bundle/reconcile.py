@@ -24,15 +24,15 @@ from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
+from rukpak_py.controllers.bundle.kept_content import KeptContent
 from rukpak_py.controllers.bundle.pinning import Pinning, RecordSituation, is_pinned
-from rukpak_py.controllers.bundle.state import BundleState, BundleStates, ContentPresence, Refills
+from rukpak_py.controllers.bundle.state import BundleStates, ContentPresence
 from rukpak_py.controllers.bundle.unpacking import PERSIST, ImageAwaited, Result, Unpacked, UnpackJobs, fetch_failed
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
-    ContentMissing,
     OtherContentFound,
     OtherThanInstalled,
     UnknownClass,
@@ -85,7 +85,7 @@ class BundleReconciler:
         self._wake = wake
         self._on_news = on_news
         self._clock = clock
-        self._refills = Refills(wake)
+        self._kept = KeptContent(content, pinning, states, start=self._start, wake=wake)
 
     def request_content(self, bundle: Bundle) -> None:
         """The content of this pinned Bundle is needed and not there: fetch it again."""
@@ -102,8 +102,7 @@ class BundleReconciler:
         """Look at every pinned Bundle's content; what is lost is fetched again, two at a time: no server is stormed."""
         for bundle in self._bundles:
             if is_pinned(bundle) and bundle.spec.provisioner_class in self._classes:
-                self._states.of(bundle.metadata.uid).stored = ContentPresence.DOUBTFUL
-                self._refills.doubt(bundle.metadata.uid, bundle.metadata.name)
+                self._kept.doubt(bundle)
 
     def deployment_changed(self, uid: str) -> None:
         """Wake the Bundles that are judged anew: content can be wrong for one class and right for another."""
@@ -151,7 +150,6 @@ class BundleReconciler:
         return conclusion.schedule
 
     async def _progress(self, bundle: Bundle, turn: Turn) -> Progress:
-        uid = bundle.metadata.uid
         if bundle.metadata.is_deleted:
             return await self._release(bundle)
         if bundle.spec.provisioner_class not in self._classes:
@@ -166,9 +164,13 @@ class BundleReconciler:
             return await self._of_result(bundle, result)
         if self._jobs.is_running(bundle):
             return self._unpacking(bundle)
-        if is_pinned(bundle) and not self._states.of(uid).is_requested:
-            return await self._kept(bundle)
-        self._refills.looked_at(uid)
+        if self._kept.is_unasked(bundle):
+            lost = await self._kept.look(bundle)
+            if lost is not None:
+                return lost
+            await self._jobs.clean_up(bundle)
+            return await self._pinning.as_recorded(bundle)  # its spec may have been changed past the webhook
+        self._kept.refills.looked_at(bundle.metadata.uid)
         if not turn.is_attempt:
             return _about(*still_told(bundle, self._states), Fact(cause=Cause.NOT_DUE))
         await self._content.unlink(bundle.metadata.name)  # of a former Bundle of this name, or its own, which is lost
@@ -209,7 +211,7 @@ class BundleReconciler:
         """Forget the content of the Bundle: it is no concern of this process for now."""
         self._jobs.drop(bundle)
         self._states.reset(bundle.metadata.uid)
-        self._refills.end(bundle.metadata.uid)
+        self._kept.refills.end(bundle.metadata.uid)
 
     def _start(self, bundle: Bundle) -> None:
         state = self._states.of(bundle.metadata.uid)
@@ -228,7 +230,7 @@ class BundleReconciler:
     async def _of_result(self, bundle: Bundle, result: Result) -> Progress:
         is_coming = isinstance(result, ImageAwaited) and result.pod.cause is Cause.IMAGE_COMING
         if not is_coming:  # while nothing bad is known of its pod it keeps its place
-            self._refills.end(bundle.metadata.uid)
+            self._kept.refills.end(bundle.metadata.uid)
         if not isinstance(result, ImageAwaited):
             self._states.of(bundle.metadata.uid).awaited = ()
         match result:
@@ -259,12 +261,7 @@ class BundleReconciler:
         """Note that the content is present."""
         state = self._states.of(uid)
         state.is_requested = False
-        self._present(uid)
-
-    def _present(self, uid: str) -> None:
-        state = self._states.of(uid)
-        state.stored, state.refill_failure, state.refused_since = ContentPresence.PRESENT, "", None
-        self._refills.end(uid)
+        self._kept.present(uid)
 
     def _awaits_image(self, bundle: Bundle, found: ImageAwaited) -> Progress:
         """Wait for news of the node, which wakes the Bundle, also when it came while the job ran."""
@@ -272,7 +269,7 @@ class BundleReconciler:
         state.is_waiting = True
         if state.has_news:
             self._wake(bundle.metadata.name)
-        if self._is_unasked(bundle):
+        if self._kept.is_unasked(bundle):
             state.stored = ContentPresence.REFILL_WAITS
             return _about(Fact(cause=Cause.IMAGE_COMING))
         state.awaited = told_of_image(bundle, state, found, self._clock().loop)
@@ -280,64 +277,18 @@ class BundleReconciler:
 
     def _without_store(self, bundle: Bundle, failure: Fact) -> Progress:
         """Report the failure, unless the content is not asked for: it may be stored, and is read without a link."""
-        if not self._is_unasked(bundle):
+        if not self._kept.is_unasked(bundle):
             return _about(failure)
         LOG.info("the content of %s cannot be stored or linked yet: %s", bundle.metadata.name, failure.text)
         self._states.of(bundle.metadata.uid).stored = ContentPresence.UNKNOWN
         return NO_PROGRESS
 
     async def _failed(self, bundle: Bundle, failure: Fact) -> Progress:
-        if self._is_unasked(bundle):
-            LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, failure.text)
-            state = self._states.of(bundle.metadata.uid)
-            state.stored, state.refill_failure = ContentPresence.UNKNOWN, failure.text
-            return await self._without_content(bundle, state)
+        if self._kept.is_unasked(bundle):
+            return await self._kept.refill_failed(bundle, failure)
         if _is_refused(failure):
             await self._jobs.clean_up(bundle)
         return _about(failure)
-
-    def _is_unasked(self, bundle: Bundle) -> bool:
-        """Whether the Bundle is unpacked and only the slow pass looks for its content."""
-        return is_pinned(bundle) and not self._states.of(bundle.metadata.uid).is_requested
-
-    async def _kept(self, bundle: Bundle) -> Progress:
-        """Pinned: see to its link, and to a spec that was changed past the webhook. No call in the usual case."""
-        state, running = self._states.of(bundle.metadata.uid), NO_PROGRESS
-        if state.stored is ContentPresence.REFILL_WAITS:
-            state.stored = ContentPresence.DOUBTFUL
-        if state.stored is not ContentPresence.PRESENT:
-            running = await self._look_for_content(bundle, state)
-        if state.stored is not ContentPresence.PRESENT:
-            return running + await self._without_content(bundle, state)
-        await self._jobs.clean_up(bundle)
-        return await self._pinning.as_recorded(bundle)
-
-    async def _without_content(self, bundle: Bundle, state: BundleState) -> Progress:
-        """Report lost content. The report of another process stays until this one has tried to fetch it."""
-        is_told = any(note.reason == Cause.CONTENT_MISSING for note in bundle.status.notes)
-        if is_told and not state.refill_failure:
-            return NO_PROGRESS
-        recorded = await self._pinning.as_recorded(bundle)
-        if not state.refill_failure:
-            return recorded
-        return recorded + _about(Fact(cause=Cause.CONTENT_MISSING, detail=ContentMissing(why=state.refill_failure)))
-
-    async def _look_for_content(self, bundle: Bundle, state: BundleState) -> Progress:
-        uid, is_doubtful = bundle.metadata.uid, state.stored is ContentPresence.DOUBTFUL
-        if await self._pinning.is_stored(bundle):
-            await self._pinning.link(bundle, bundle.status.digest)
-            self._present(uid)
-            return NO_PROGRESS
-        await self._content.unlink(bundle.metadata.name)
-        if not is_doubtful:
-            state.stored = ContentPresence.UNKNOWN
-            return NO_PROGRESS
-        if not self._refills.take_place(uid):
-            return NO_PROGRESS  # it stays doubtful, and its turn comes
-        state.stored = ContentPresence.REFILLING
-        self._start(bundle)
-        self._refills.looked_at(uid)
-        return _about(Fact(cause=Cause.JOB_RUNNING))
 
     async def _release(self, bundle: Bundle) -> Progress:
         """The original's finalizer would hold a taken-over Bundle for ever."""

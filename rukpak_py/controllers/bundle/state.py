@@ -13,13 +13,11 @@ of the status, and the next slow pass tries again.
 """
 
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum, auto
 
 from rukpak_py.controllers.result.progress import Fact
 
-REFILLS_AT_ONCE = 2  # of lost content that no client waits for
 REMEMBERED_UIDS = 4096
 
 
@@ -68,39 +66,3 @@ class BundleStates:
         self._ended[uid] = None
         if len(self._ended) > REMEMBERED_UIDS:
             self._ended.popitem(last=False)
-
-
-class Refills:
-    """Turns of Bundles to be looked at and fetched again: a lost store does not flood the servers with requests."""
-
-    def __init__(self, wake: Callable[[str], None]) -> None:
-        self._wake = wake
-        self._doubtful: dict[str, str] = {}  # names by uid, in the order of their turns
-        self._places: set[str] = set()
-
-    def doubt(self, uid: str, name: str) -> None:
-        self._doubtful[uid] = name
-        self._wake(name)
-
-    def take_place(self, uid: str) -> bool:
-        """Whether the Bundle has one of the places now."""
-        if uid not in self._places and len(self._places) >= REFILLS_AT_ONCE:
-            return False
-        self._places.add(uid)
-        return True
-
-    def looked_at(self, uid: str) -> None:
-        """Give the next one its turn: the Bundle is doubtful no more."""
-        self._doubtful.pop(uid, None)
-        self._wake_next()
-
-    def end(self, uid: str) -> None:
-        """Free the place of the Bundle, if it had one."""
-        self._doubtful.pop(uid, None)
-        if uid in self._places:
-            self._places.discard(uid)
-            self._wake_next()
-
-    def _wake_next(self) -> None:
-        if self._doubtful and len(self._places) < REFILLS_AT_ONCE:
-            self._wake(next(iter(self._doubtful.values())))

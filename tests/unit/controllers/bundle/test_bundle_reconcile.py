@@ -23,9 +23,10 @@ from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import Authorization, GitRef, GitSource, SecretReference, UploadSource
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
+from rukpak_py.controllers.bundle.kept_content import REFILLS_AT_ONCE
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
-from rukpak_py.controllers.bundle.state import REFILLS_AT_ONCE, BundleStates
+from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
