@@ -254,7 +254,7 @@ class OpenedBundle:
     def _rendered_registry(self, options: RenderOptions) -> Rendering:
         from rukpak_py.formats.registry_v1 import render as renderer  # noqa: PLC0415 - see reading
         from rukpak_py.formats.registry_v1.bundle import InstallMode  # noqa: PLC0415 - see reading
-        from rukpak_py.formats.registry_v1.render.config_checks import (  # noqa: PLC0415 - see reading
+        from rukpak_py.formats.registry_v1.render.config import (  # noqa: PLC0415 - see reading
             checked_deployment_config,
         )
         from rukpak_py.formats.rules import Locator  # noqa: PLC0415 - see reading

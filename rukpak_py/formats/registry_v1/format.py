@@ -16,7 +16,7 @@ from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent,
 from rukpak_py.formats.registry_v1.converted import applicable, converted, own_namespace
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
-from rukpak_py.formats.registry_v1.render.config_values import DEPLOYMENT_CONFIG, json_type
+from rukpak_py.formats.registry_v1.render.config import DEPLOYMENT_CONFIG, json_type
 from rukpak_py.formats.registry_v1.requirements import requirements
 from rukpak_py.formats.registry_v1.rules import demand_renderable
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest

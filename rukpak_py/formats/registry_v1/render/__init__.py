@@ -13,7 +13,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
-from rukpak_py.formats.registry_v1.render.config_values import typed_config
+from rukpak_py.formats.registry_v1.render.config import typed_config
 from rukpak_py.formats.registry_v1.render.deployments import deployments
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget, install_namespace, target_namespaces
 from rukpak_py.formats.registry_v1.render.merge import MergedObject, merged
