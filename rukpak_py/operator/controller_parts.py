@@ -110,15 +110,15 @@ class DeploymentParts:
         )
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
+        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
+        kinds = Kinds(around.client, around.cluster, around.inventory, deployments=deployments, writer=self._writer)
         releases = ChartReleases(
-            client=around.client,
+            client_of=kinds.client_of,
             capabilities=ClusterCapabilities(around.client, around.cluster.discovery),
             discovery=around.cluster.discovery,
             policy=LookupPolicy(system_namespace=around.system_namespace, opened=around.lookup_secrets_in),
             limits=around.limits,
         )
-        self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        kinds = Kinds(around.client, around.cluster, around.inventory, deployments=deployments, writer=self._writer)
         kept = KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases)
         renderer = Renderer(around.content, kinds, kept, jobs=self._render_jobs)
         self._second_rendering = SecondRendering(
@@ -222,7 +222,6 @@ class DeploymentParts:
             self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
         )
         gates = Gates(
-            around.client,
             engine=engine,
             cluster=around.cluster,
             existence=existence,
@@ -239,7 +238,7 @@ class DeploymentParts:
             applier=applier,
             certificates=certificates,
             hooks=hooks,
-            after_apply=AfterApply(inventory, around.client, now=around.now),
+            after_apply=AfterApply(inventory, client_of=kinds.client_of, now=around.now),
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
             generated=GeneratedSecrets(self._second_rendering),
         )

@@ -12,7 +12,7 @@ from dataclasses import replace
 from enum import Enum, auto
 from time import monotonic
 
-from rukpak_py.api.bundle_deployment import InstallOutcome, KeptObject
+from rukpak_py.api.bundle_deployment import BundleDeployment, InstallOutcome, KeptObject
 from rukpak_py.api.deployment_spec import Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
 from rukpak_py.apply.health import describe, has_health
@@ -51,9 +51,11 @@ SLACK_SECONDS = 2.0  # the time of a note has whole seconds: a cause is known wh
 
 
 class AfterApply:
-    def __init__(self, inventory: Inventory, client: Client, *, now: Callable[[], str]) -> None:
+    def __init__(
+        self, inventory: Inventory, *, client_of: Callable[[BundleDeployment], Client], now: Callable[[], str]
+    ) -> None:
         self._inventory = inventory
-        self._client = client
+        self._client_of = client_of
         self._now = now
 
     async def run(self, applied: AppliedContent) -> Progress:
@@ -83,7 +85,8 @@ class AfterApply:
             return {}
         lasted = max(attempt.state.waited("causes", attempt.content), _told_for(attempt))
         is_lasting = lasted >= later[0] - SLACK_SECONDS
-        return await attempt.state.pod_causes.ask(self._client, unhealthy, is_lasting=is_lasting, now=monotonic())
+        client = self._client_of(attempt.deployment)
+        return await attempt.state.pod_causes.ask(client, unhealthy, is_lasting=is_lasting, now=monotonic())
 
     def _is_changed_meanwhile(self, applied: AppliedContent) -> bool:
         attempt = applied.attempt

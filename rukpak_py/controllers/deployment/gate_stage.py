@@ -21,14 +21,12 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 
 
 class Gates:
     def __init__(
         self,
-        client: Client,
         *,
         engine: Engine,
         cluster: Cluster,
@@ -36,7 +34,6 @@ class Gates:
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
     ) -> None:
-        self._client = client
         self._engine = engine
         self._cluster = cluster
         self._existence = existence
@@ -75,7 +72,7 @@ class Gates:
             is_served=lambda gvk: self._cluster.discovery.find(gvk) is not None,
             had=lambda key: key in applied or (was_begun and not applied),
             still_exists=still_exists,
-            managed_by_olm=partial(managed_by_olm, self._client, self._cluster.resource_of),
+            managed_by_olm=partial(managed_by_olm, target.client, self._cluster.resource_of),
             dry_run=dry_run,
         )
 

@@ -15,7 +15,7 @@ name, under which nothing else is ever stored; what is rendered again cannot be 
 """
 
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -106,7 +106,7 @@ class ChartReleases:
     way.
     """
 
-    client: Client
+    client_of: Callable[[BundleDeployment], Client]
     capabilities: ClusterCapabilities
     discovery: Discovery
     policy: LookupPolicy
@@ -134,14 +134,15 @@ class ChartReleases:
             uid=attempt.deployment.metadata.uid,
             policy=self.policy,
         )
-        return Lookups(self.client, self.discovery.served, who, limits=self.limits)
+        return Lookups(self.client_of(attempt.deployment), self.discovery.served, who, limits=self.limits)
 
     async def _is_release_of_helm(self, attempt: Attempt) -> bool:
         """Whether a release of helm is taken over: its own upgrade would be one, too."""
         if attempt.deployment.spec.adopt is not Adopt.FORCE:
             return False
         selector = f"owner=helm,name={_release_name(attempt)},status notin (uninstalled,uninstalling)"
-        found = await self.client.list_page(SECRETS, attempt.install_namespace, limit=1, label_selector=selector)
+        client = self.client_of(attempt.deployment)
+        found = await client.list_page(SECRETS, attempt.install_namespace, limit=1, label_selector=selector)
         return bool(found.items)
 
 

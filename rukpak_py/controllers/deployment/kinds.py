@@ -189,19 +189,25 @@ class Kinds:
         missing = tuple(one.head for one in desired if states[one.head.gvk] in NOT_THERE)
         return replace(resolution, states=states, missing=missing)
 
+    def client_of(self, _deployment: BundleDeployment) -> Client:
+        """The client of everything that is read, listed, dry-run, written or deleted in the cluster for a deployment.
+
+        It has the identity that the live spec asks for, which is the operator's for all deployments today. Requests
+        about our own kinds, watches and discovery are the operator's own, and do not ask here.
+        """
+        return self._client
+
     def target_of(
         self, deployment: BundleDeployment, applied: LastApplied | None = None, resolution: Resolution | None = None
     ) -> Target:
         """Identity and versions with which the objects of a deployment are written and deleted."""
-        owner = Owner.of(deployment)
+        client, owner = self.client_of(deployment), Owner.of(deployment)
         return Target(
             owner=owner,
             last_applied=applied or LastApplied(),
             resource_of=self.resource_of(resolution),
-            foreign_instances=partial(
-                foreign_instances_of, self._client, versions_of=self.versions_of, owner_uid=owner.uid
-            ),
-            client=self._client,
+            foreign_instances=partial(foreign_instances_of, client, versions_of=self.versions_of, owner_uid=owner.uid),
+            client=client,
         )
 
     def resource_of(self, resolution: Resolution | None = None) -> Callable[[ObjectKey], Resource]:

@@ -67,10 +67,11 @@ class Planner:
 
     def target_of(self, attempt: Attempt, resolution: Resolution | None = None) -> Target:
         pace = attempt.state.pace
+        target = self._kinds.target_of(attempt.deployment, attempt.state.applied, resolution)
         return replace(
-            self._kinds.target_of(attempt.deployment, attempt.state.applied, resolution),
+            target,
             adopts=attempt.deployment.spec.adopt is not Adopt.NEVER,
-            client=self._client.timed(pace.answered),
+            client=target.client.timed(pace.answered),
             pace=pace,
         )
 
@@ -129,7 +130,7 @@ class Planner:
             create_only=wanted - rendered.owned_keys,
         )
         return await with_foreign_instances(
-            self._client,
+            self._kinds.client_of(attempt.deployment),
             policy,
             left_content(owned, wanted, attempt.owner),
             versions_of=self._kinds.versions_of,

@@ -135,7 +135,7 @@ class Uninstall:
             return None
         if lost := await self._lost(deployment, crds):
             return lost
-        return await self._delete(deployment, crds, "CRD", hidden, await self._left(crds))
+        return await self._delete(deployment, crds, "CRD", hidden, await self._left(deployment, crds))
 
     async def _delete_rest(
         self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds
@@ -217,7 +217,7 @@ class Uninstall:
             facts.append(fact_of(Cause.DELETION_FAILED, change_set.failures))
         return Progress(facts=tuple(facts))
 
-    async def _left(self, crds: Sequence[ObservedObject]) -> list[str]:
+    async def _left(self, deployment: BundleDeployment, crds: Sequence[ObservedObject]) -> list[str]:
         """The instances, of any origin, that still hold a CRD that is being deleted."""
         found = []
         for crd in crds:
@@ -225,7 +225,7 @@ class Uninstall:
             if not versions or not crd.is_deleted:
                 continue
             try:
-                instances = await instances_of(self._client, versions[0])
+                instances = await instances_of(self._kinds.client_of(deployment), versions[0])
             except ApiError:
                 continue
             if instances.count:

@@ -138,7 +138,7 @@ class FakeCluster:
 
 def releases(cluster: FakeCluster, client: FakeClient | None = None) -> ChartReleases:
     return ChartReleases(
-        client=cast("Any", client or FakeClient()),
+        client_of=lambda _: (client or FakeClient()).as_client(),
         capabilities=cast("Any", cluster),
         discovery=cast("Any", cluster),
         policy=LookupPolicy(system_namespace="ns"),

@@ -117,7 +117,7 @@ async def bench(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     watches = watches_of(monkeypatch, CONFIG_MAPS, CLAIMS, NAMESPACES)
     counting_from_now(monkeypatch)
     client = FakeClient()
-    after_apply = AfterApply(watches.inventory, client.as_client(), now=lambda: NOW)
+    after_apply = AfterApply(watches.inventory, client_of=lambda _: client.as_client(), now=lambda: NOW)
     yield Bench(watches=watches, clock=controlled_clock(monkeypatch), after_apply=after_apply, client=client)
     await watches.inventory.close()
 

@@ -77,7 +77,6 @@ class Bench:
     @property
     def gates(self) -> Gates:
         return Gates(
-            FakeClient().as_client(),
             engine=cast("Engine", self.engine),
             cluster=FakeCluster().as_cluster(),
             existence=cast("Existence[BundleDeployment]", self.existence),

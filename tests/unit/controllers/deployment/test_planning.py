@@ -71,7 +71,7 @@ class Bench:
 
     @property
     def planner(self) -> Planner:
-        kinds = FakeCluster(resources=[CONFIG_MAPS, SECRETS, NAMESPACES, CRDS]).as_kinds()
+        kinds = FakeCluster(resources=[CONFIG_MAPS, SECRETS, NAMESPACES, CRDS]).as_kinds(client=self.client)
         return Planner(self.client.as_client(), self.watches.inventory, kinds)
 
 
