@@ -58,17 +58,13 @@ class Mask:
             return text
         shown: list[str] = []
         end = 0  # of what was hidden last
-        for start, stop in self._spans(_folded(text)):
+        folded = _folded(text)
+        for start, stop in sorted([*self._whole(folded), *self._halves(folded)]):
             if start >= end:
                 shown += [text[end:start], MASK]
             end = max(end, stop)
         shown.append(text[end:])
         return "".join(shown)
-
-    def _spans(self, text: str) -> Iterator[tuple[int, int]]:
-        """In the order of their starts."""
-        spans = [*self._whole(text), *self._halves(text)]
-        return iter(sorted(spans))
 
     def _whole(self, text: str) -> Iterator[tuple[int, int]]:
         position, get = 0, self._by_start.get

@@ -7,7 +7,11 @@ refuses those that may have been cut (`nests_deeper`, with `ACCEPTED`): they are
 import re
 from collections.abc import Iterator
 from itertools import accumulate
-from typing import Any
+from typing import Any, TypeVar
+
+import msgspec
+
+T = TypeVar("T")
 
 DEEPEST = 500
 ACCEPTED = 400  # less than what is left of `DEEPEST` inside of an event or a list
@@ -26,6 +30,14 @@ def cut(text: bytes) -> bytes:
     if max(accumulate(map(_STEPS.__getitem__, brackets)), default=0) <= DEEPEST:
         return text
     return b"".join(_cut_pieces(text))
+
+
+def decoded(decoder: msgspec.json.Decoder[T], text: bytes) -> T:
+    """Text of the API server, cut where it nests too deeply for the decoder."""
+    try:
+        return decoder.decode(text)
+    except RecursionError:
+        return decoder.decode(cut(text))
 
 
 def nests_deeper(value: Any, than: int) -> bool:

@@ -1,12 +1,17 @@
-"""Results of the client, decoded from the bodies of answers; only what callers read is decoded."""
+"""Results of the client, decoded from the bodies of answers; only what callers read is decoded.
 
-from dataclasses import dataclass
+Lists come in pages, all of them as of one version.
+"""
+
+from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
+from dataclasses import dataclass, replace
 
 import msgspec
 
-from rukpak_py.core.nesting import cut
-from rukpak_py.kube.calls import HttpAnswer
-from rukpak_py.kube.errors import ErrorAnswer, ServerUnavailableError
+from rukpak_py.core.nesting import decoded
+from rukpak_py.kube.calls import Call, HttpAnswer
+from rukpak_py.kube.errors import ErrorAnswer, GoneError, ServerUnavailableError
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
 from rukpak_py.kube.resources import Resource
 
@@ -61,13 +66,6 @@ _LIST = msgspec.json.Decoder(_List)
 _KIND = msgspec.json.Decoder(_Kind)
 
 
-def _listed(body: bytes) -> _List:
-    try:
-        return _LIST.decode(body)
-    except RecursionError:
-        return _LIST.decode(cut(body))
-
-
 def live_object(resource: Resource, json: bytes, *, full: bool) -> LiveObject:
     """Raises `msgspec.MsgspecError` when `json` is no object."""
     metadata = decode_metadata(json)
@@ -85,7 +83,7 @@ def read_object(resource: Resource, answer: HttpAnswer, *, full: bool) -> LiveOb
 
 def read_page(resource: Resource, answer: HttpAnswer, *, full: bool) -> Page:
     try:
-        listed = _listed(answer.body)
+        listed = decoded(_LIST, answer.body)
         # Each item gets bytes of its own: a view would keep the whole page alive as long as one object of it lives.
         items = [live_object(resource, bytes(raw), full=full) for raw in listed.items or []]
     except msgspec.MsgspecError as error:
@@ -114,3 +112,41 @@ def _not_understood(resource: Resource, answer: HttpAnswer) -> ServerUnavailable
     """A success whose body is no JSON: something between us and the server answers in its place."""
     text = f"the answer with HTTP status {answer.status} is not the API server's"
     return ServerUnavailableError(ErrorAnswer(subject=resource.gvk.kind, status=answer.status, message=text))
+
+
+Send = Callable[[Call], Awaitable[HttpAnswer]]
+
+
+def selection(label_selector: str, field_selector: str) -> dict[str, str]:
+    """The query parameters of a selection; an empty selector selects everything."""
+    chosen = {"labelSelector": label_selector, "fieldSelector": field_selector}
+    return {name: value for name, value in chosen.items() if value}
+
+
+async def pages(send: Send, call: Call, resource: Resource, *, full: bool) -> AsyncGenerator[Page, None]:
+    """Page by page. `GoneError`: the version that they belong to is history by now; begin again."""
+    first = call
+    while True:
+        page = read_page(resource, await send(call), full=full)
+        yield page
+        if not page.token:
+            return
+        call = replace(first, params={**first.params, "continue": page.token})
+
+
+async def all_pages(send: Send, call: Call, resource: Resource, *, full: bool) -> Listing:
+    """All items. When their version becomes history on the way, once more from the first page."""
+    may_restart = True
+    while True:
+        items: list[LiveObject] = []
+        page: Page | None = None
+        try:
+            async with aclosing(pages(send, call, resource, full=full)) as found:
+                async for page in found:
+                    items += page.items
+        except GoneError:
+            if page is None or not may_restart:
+                raise
+            may_restart = False
+            continue
+        return Listing(items=items, resource_version=page.resource_version if page is not None else "")

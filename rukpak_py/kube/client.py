@@ -15,11 +15,20 @@ import orjson
 from aiohttp import ClientWebSocketResponse
 
 from rukpak_py.api.names import FIELD_MANAGER
-from rukpak_py.kube.answers import ApplyAnswer, Listing, Page, read_object, read_page, read_remains
+from rukpak_py.kube.answers import (
+    ApplyAnswer,
+    Listing,
+    Page,
+    all_pages,
+    pages,
+    read_object,
+    read_page,
+    read_remains,
+    selection,
+)
 from rukpak_py.kube.calls import JSON, Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.metadata import LiveObject, Metadata
-from rukpak_py.kube.paging import all_pages, pages, selection
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.transport import Transport
 from rukpak_py.kube.watching import Batch, events_of

@@ -7,7 +7,7 @@ answer 404 a little longer: `once_served` sits that out.
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 import msgspec
@@ -64,13 +64,10 @@ class Discovery:
         async with self._turn:
             if self._began == seen:
                 self._began += 1
-                await self._fetch()
+                changes = [await self._fetch_root(root) for root in ROOTS]
+                if any(changes):
+                    self._served = serve([version for root in ROOTS for version in self._read[root]])
         return self._served is not before
-
-    async def _fetch(self) -> None:
-        changes = [await self._fetch_root(root) for root in ROOTS]
-        if any(changes):
-            self._served = serve([version for root in ROOTS for version in self._read[root]])
 
     async def _fetch_root(self, root: str) -> bool:
         answer = await self._client.raw_get(root, accept=self._accept, etag=self._etags.get(root, ""), verb="discover")
@@ -87,7 +84,8 @@ class Discovery:
                 ErrorAnswer(subject=f"get {root}", status=answer.status, message=text)
             ) from error
         # The older index says nothing about changes inside a group, so its ETag proves nothing.
-        self._etags[root] = answer.headers.get("ETag", "") if self._is_aggregated(answer.headers) else ""
+        is_aggregated = "APIGroupDiscoveryList" in answer.headers.get("Content-Type", "")
+        self._etags[root] = answer.headers.get("ETag", "") if is_aggregated else ""
         changed = versions != self._read.get(root)
         self._read[root] = versions
         return changed
@@ -99,10 +97,6 @@ class Discovery:
             group, _, version = name.rpartition("/")
             return GroupVersion(group=group, version=version, is_stale=True)
         return read_group_version(name, answer.body)
-
-    @staticmethod
-    def _is_aggregated(headers: Mapping[str, str]) -> bool:
-        return "APIGroupDiscoveryList" in headers.get("Content-Type", "")
 
 
 async def once_served(call: Callable[[], Awaitable[T]], *, limit: float = SETTLE_SECONDS) -> T:

@@ -205,7 +205,10 @@ class EventRecorder:
         written, now = self._written.get(note.sameness), self._clock()
         if written is not None and now - written.at < SAME_WITHIN_SECONDS:
             with suppress(NotFoundError):  # it has expired or was deleted: write a new one
-                await self._repeat(note, written, now)
+                written.count += 1
+                if written.repeats.spend(now):
+                    patch = orjson.dumps({"count": written.count, "lastTimestamp": _stamp(note.at)})
+                    await self._client.patch(EVENTS, _namespace(note.about), written.name, patch)
                 return
         if not self._may_write(note.about, now):
             EVENTS_DROPPED.labels("limited").inc()
@@ -217,12 +220,6 @@ class EventRecorder:
         self._written.move_to_end(note.sameness)
         if len(self._written) > REMEMBERED:
             self._written.popitem(last=False)
-
-    async def _repeat(self, note: Note, written: _Written, now: float) -> None:
-        written.count += 1
-        if written.repeats.spend(now):
-            patch = orjson.dumps({"count": written.count, "lastTimestamp": _stamp(note.at)})
-            await self._client.patch(EVENTS, _namespace(note.about), written.name, patch)
 
     def _may_write(self, about: EventSubject, now: float) -> bool:
         budget = self._budgets.get(about.identity)

@@ -164,17 +164,13 @@ async def output_of(
         if piece := ending.pass_on(output):
             yield piece
         if output and end and ending.has_come:
-            await _let_end(socket)
+            try:
+                await socket.send_bytes(_LINE)
+            except (aiohttp.ClientError, OSError) as error:
+                raise ExecError(f"the connection to the command is broken: {type(error).__name__}") from error
     frames.end()
     if not ending.has_come:
         raise ExecError("the end of the output of the command is missing")
-
-
-async def _let_end(socket: aiohttp.ClientWebSocketResponse[bool]) -> None:
-    try:
-        await socket.send_bytes(_LINE)
-    except (aiohttp.ClientError, OSError) as error:
-        raise ExecError(f"the connection to the command is broken: {type(error).__name__}") from error
 
 
 async def _frames_of(socket: aiohttp.ClientWebSocketResponse[bool], idle: float) -> AsyncIterator[bytes]:

@@ -22,13 +22,12 @@ import msgspec
 
 from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.kube.answers import live_object
+from rukpak_py.kube.answers import live_object, selection
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, GoneError, InvalidError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.live_cache import LiveCache, OnChange
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.pace import Backoff
-from rukpak_py.kube.paging import selection
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.seen_versions import OnRestore, number_of
 from rukpak_py.kube.watching import WatchEvent, WatchStatus, WatchTracker
@@ -171,16 +170,13 @@ class Informer:
             case WatchEnding.SILENT if self._silences >= SILENCES:
                 self._position = None
             case WatchEnding.ABSENT if self._absences >= ABSENT_AFTER:
-                self._vanish()
+                self._position, self.served = None, False
+                SYNTHESISED_DELETES.labels(*self._labels).inc(self._cache.clear())
+                self.synced.set()
             case _:
                 pass
         spread = random.random() * self._settings.spread_seconds if ending is WatchEnding.EXPIRED else 0.0  # noqa: S311 - jitter
         return self._backoff.next(at_least) + spread
-
-    def _vanish(self) -> None:
-        self._position, self.served = None, False
-        SYNTHESISED_DELETES.labels(*self._labels).inc(self._cache.clear())
-        self.synced.set()
 
     async def _watch_once(self) -> tuple[WatchEnding, float | None]:
         """Follow one watch to its end, whatever it is: this never raises."""

@@ -154,7 +154,10 @@ class LeaderElector:
         finally:
             self.is_leader = False
             IS_LEADER.set(0)
-            await _ended(work)
+            work.cancel()
+            await asyncio.wait({work})  # until it has really ended: no other process may begin before
+            if not work.cancelled() and work.exception() is not None:
+                log.error("the work of the leader ended with %r", work.exception())
             self._ours_until = -math.inf
             await self._release()
         work.result()
@@ -219,7 +222,14 @@ class LeaderElector:
         except NotFoundError:
             if not await self._is_able():
                 return False
-            self._see(await self._create())
+            body = {
+                "apiVersion": LEASES.gvk.api_version,
+                "kind": LEASES.gvk.kind,
+                "metadata": {"name": self._name, "namespace": self._namespace},
+                "spec": self._spec({}, holder=self._identity),
+            }
+            created = await self._client.create(LEASES, self._namespace, orjson.dumps(body))
+            self._see(created.json or b"{}")
             return True
         record = self._record
         if record is None or not self._is_free(record) or not await self._is_able():
@@ -243,16 +253,6 @@ class LeaderElector:
         if self._record is not None and self._record.mark == record.mark:
             record.since = self._record.since
         self._record = record
-
-    async def _create(self) -> bytes:
-        body = {
-            "apiVersion": LEASES.gvk.api_version,
-            "kind": LEASES.gvk.kind,
-            "metadata": {"name": self._name, "namespace": self._namespace},
-            "spec": self._spec({}, holder=self._identity),
-        }
-        created = await self._client.create(LEASES, self._namespace, orjson.dumps(body))
-        return created.json or b"{}"
 
     async def _write(self, record: _Record, *, holder: str) -> None:
         body = {**record.body, "spec": self._spec(record.spec, holder=holder)}
@@ -293,11 +293,3 @@ class LeaderElector:
                 self._name,
                 str(error) or "no answer in time",
             )
-
-
-async def _ended(work: asyncio.Future[None]) -> None:
-    """Cancel the work and wait until it has really ended: no other process may begin before."""
-    work.cancel()
-    await asyncio.wait({work})
-    if not work.cancelled() and work.exception() is not None:
-        log.error("the work of the leader ended with %r", work.exception())

@@ -12,7 +12,7 @@ import msgspec
 import orjson
 
 from rukpak_py.api.metadata import OwnerReference
-from rukpak_py.core.nesting import cut
+from rukpak_py.core.nesting import decoded
 from rukpak_py.core.objects import ObjectKey
 
 
@@ -100,10 +100,7 @@ _NO_METADATA = Metadata()
 
 def decode_metadata(json: bytes) -> Metadata:
     """The metadata of an object or PartialObjectMetadata. It keeps `json` alive through its raw parts."""
-    try:
-        return _ENVELOPE.decode(json).metadata or _NO_METADATA
-    except RecursionError:
-        return _ENVELOPE.decode(cut(json)).metadata or _NO_METADATA
+    return decoded(_ENVELOPE, json).metadata or _NO_METADATA
 
 
 def field_hash(metadata: Metadata, manager: str) -> str | None:

@@ -7,7 +7,7 @@ can take a connection now.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Final
@@ -65,17 +65,19 @@ class PortForwardFrames:
         self._left[channel] = max(0, left - (len(frame) - 1))
         body = frame[1 + left :]
         if channel == _DATA:
-            self._check_port(frame[1 : 1 + left])
+            number = frame[1 : 1 + left]
+            self._number += number
+            if (
+                number
+                and len(self._number) == _PORT_BYTES
+                and int.from_bytes(self._number, "little") != self._target.port
+            ):
+                raise PortForwardError(f"forward to {self._target}: the API server forwards another port")
             return body
         if body:
             text = " ".join(body[:_KEPT].decode(errors="replace").split())
             raise PortForwardError(f"forward to {self._target}: {text}")
         return b""
-
-    def _check_port(self, number: bytes) -> None:
-        self._number += number
-        if number and len(self._number) == _PORT_BYTES and int.from_bytes(self._number, "little") != self._target.port:
-            raise PortForwardError(f"forward to {self._target}: the API server forwards another port")
 
 
 @asynccontextmanager
@@ -220,12 +222,19 @@ class _Slice(msgspec.Struct):
 
 async def ready_pod(client: Client, namespace: str, service: str, port: str) -> PodPort:
     """One of the ready pods, by the name of a port. NotFoundError: no such Service; UnavailableError: no ready pod."""
-    slices = [one async for one in _slices(client, namespace, service)]
+    params = {"labelSelector": f"{SERVICE_LABEL}={service}"}
+    pages = client.list_by_page(ENDPOINT_SLICES, namespace, params=params, page=PAGE, full=True)
+    slices = [msgspec.json.decode(live.json or b"{}", type=_Slice) async for page in pages for live in page.items]
     for one in slices:
         for number in (named.port for named in one.ports or () if named.name == port and named.port):
             for pod in _ready(one):
                 return PodPort(namespace=namespace, pod=pod, port=number)
-    await _check_service(client, namespace, service)
+    try:
+        await client.get_metadata(SERVICES, namespace, service)
+    except NotFoundError as error:
+        raise _not_found(
+            namespace, service, "there is no such Service: is the operator installed in this namespace?"
+        ) from error
     if any(one.ports for one in slices) and not any(named.name == port for one in slices for named in one.ports or ()):
         raise _not_found(namespace, service, f'could not find port "{port}" for service "{service}"')
     raise UnavailableError(
@@ -233,27 +242,11 @@ async def ready_pod(client: Client, namespace: str, service: str, port: str) -> 
     )
 
 
-async def _slices(client: Client, namespace: str, service: str) -> AsyncGenerator[_Slice, None]:
-    params = {"labelSelector": f"{SERVICE_LABEL}={service}"}
-    async for page in client.list_by_page(ENDPOINT_SLICES, namespace, params=params, page=PAGE, full=True):
-        for live in page.items:
-            yield msgspec.json.decode(live.json or b"{}", type=_Slice)
-
-
 def _ready(one: _Slice) -> Iterator[str]:
     for endpoint in one.endpoints or ():
         ready = endpoint.conditions.ready if endpoint.conditions is not None else None
         if ready is not False and endpoint.target_ref is not None and endpoint.target_ref.kind == "Pod":
             yield endpoint.target_ref.name
-
-
-async def _check_service(client: Client, namespace: str, service: str) -> None:
-    try:
-        await client.get_metadata(SERVICES, namespace, service)
-    except NotFoundError as error:
-        raise _not_found(
-            namespace, service, "there is no such Service: is the operator installed in this namespace?"
-        ) from error
 
 
 def _not_found(namespace: str, service: str, message: str) -> NotFoundError:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 import msgspec
 
 from rukpak_py.api.own_secrets import OWN_SECRET_LABELS, own_by_marks, own_by_name
-from rukpak_py.core.nesting import cut
+from rukpak_py.core.nesting import decoded
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -25,10 +25,7 @@ class StoredObject(msgspec.Struct, frozen=True, rename="camel"):
 
     @classmethod
     def decode(cls, body: bytes) -> "StoredObject":
-        try:
-            return _STORED_OBJECT.decode(body)
-        except RecursionError:
-            return _STORED_OBJECT.decode(cut(body))
+        return decoded(_STORED_OBJECT, body)
 
     def secret_data(self) -> dict[str, bytes]:
         return {key: base64.b64decode(value) for key, value in (self.sent_data or {}).items()}

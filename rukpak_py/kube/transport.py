@@ -76,7 +76,7 @@ class Transport:
             except ApiError as error:
                 untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)
                 wait = _wait(error, backoff)
-                if wait is None or not _may_repeat(call, untouched=untouched):
+                if wait is None or not (call.repeat is Repeat.SAFE or (untouched and call.repeat is Repeat.UNTOUCHED)):
                     raise
                 resent = resent or not untouched
             await self._sleep(wait)
@@ -150,10 +150,11 @@ class Transport:
             call.fence()
         code, began = "<error>", time.perf_counter()
         try:
+            # Large bodies are written piece by piece: aiohttp would hand one piece of this size to the loop at once.
             async with self._session().request(
                 call.method,
                 self._url(call),
-                data=_payload(call.body),
+                data=io.BytesIO(call.body) if call.body is not None and len(call.body) > PIECEMEAL_BYTES else call.body,
                 headers=headers,
                 timeout=limits,
                 proxy=self._connection.proxy,
@@ -217,15 +218,6 @@ def _without_redirects() -> aiohttp.TraceConfig:
     config = aiohttp.TraceConfig()
     config.on_request_redirect.append(refuse)
     return config
-
-
-def _payload(body: bytes | None) -> bytes | io.BytesIO | None:
-    """Large bodies are written piece by piece: aiohttp would hand one piece of this size to the loop at once."""
-    return io.BytesIO(body) if body is not None and len(body) > PIECEMEAL_BYTES else body
-
-
-def _may_repeat(call: Call, *, untouched: bool) -> bool:
-    return call.repeat is Repeat.SAFE or (untouched and call.repeat is Repeat.UNTOUCHED)
 
 
 def _wait(error: ApiError, backoff: Backoff) -> float | None:

@@ -16,7 +16,7 @@ import aiohttp
 import msgspec
 
 from rukpak_py.core.metrics import WATCH_LAST_EVENT
-from rukpak_py.core.nesting import cut
+from rukpak_py.core.nesting import decoded
 from rukpak_py.kube.calls import Call
 from rukpak_py.kube.errors import ApiError, ForbiddenError, KindNotServedError
 from rukpak_py.kube.resources import Resource
@@ -141,7 +141,7 @@ async def events_of(content: aiohttp.StreamReader, call: Call) -> AsyncGenerator
     async for chunk in content.iter_any():
         events: Batch = []
         for line in lines.feed(chunk):
-            event = _event(line)
+            event = decoded(_EVENT, line)
             if event.type == "ERROR":
                 if events:
                     yield events
@@ -151,10 +151,3 @@ async def events_of(content: aiohttp.StreamReader, call: Call) -> AsyncGenerator
             events.append(event)
         if events:
             yield events
-
-
-def _event(line: bytes) -> WatchEvent:
-    try:
-        return _EVENT.decode(line)
-    except RecursionError:
-        return _EVENT.decode(cut(line))

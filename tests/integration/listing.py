@@ -5,8 +5,8 @@ from urllib.parse import urlencode
 
 import orjson
 
+from rukpak_py.kube.answers import selection
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.paging import selection
 from rukpak_py.kube.resources import Resource
 
 
