@@ -15,6 +15,7 @@ import os
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
+from functools import partial
 
 from rukpak_py import __version__
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
@@ -31,14 +32,13 @@ from rukpak_py.operator.webhook_server import webhook_server
 from rukpak_py.runtime.cluster_claim import ClusterClaim, Prerequisites
 from rukpak_py.runtime.loop import InterpreterTimer, LoopWatchdog
 from rukpak_py.runtime.watchdog import EtcdRestoredError, ThreadPoolMonitor, Watchdog, WatchdogLimits
-from rukpak_py.server.access import AccessControl
+from rukpak_py.server.access import AccessControl, ApiReviews
 from rukpak_py.server.admission import Admission
-from rukpak_py.server.api_reviews import ApiReviews, ClientAuthority, LiveBundles
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import ContentListener
 from rukpak_py.server.listener import Listener
-from rukpak_py.server.server_tls import ServerTls
-from rukpak_py.server.uploads import Uploads
+from rukpak_py.server.server_tls import ServerTls, client_authority
+from rukpak_py.server.uploads import LiveBundles, Uploads
 from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
 
 LOG = logging.getLogger(__name__)
@@ -193,7 +193,7 @@ class Replica:
             uploads=Uploads(served.directory, bundles, served.unpacking, served.unavailable),
             limits=settings.limits,
         )
-        tls = ServerTls(self._certificates.pair, ClientAuthority(client).read)
+        tls = ServerTls(self._certificates.pair, partial(client_authority, client))
         return ContentListener(app, settings.content, tls, settings.limits, leader=self._address_of_leader)
 
     def _address_of_leader(self) -> str | None:

@@ -14,9 +14,13 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+
+import msgspec
 
 from rukpak_py.core.errors import AccessError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import SUBJECT_ACCESS_REVIEWS, TOKEN_REVIEWS
 
 ALLOWED_SECONDS = 10.0
 REMEMBERED = 4096
@@ -41,12 +45,59 @@ class ClientCredentials:
     token: str = ""
 
 
-class Reviews(Protocol):
-    """The API server's opinion; `UnavailableError` when it has none."""
+class _User(msgspec.Struct, frozen=True):
+    username: str = ""
+    uid: str = ""
+    groups: tuple[str, ...] = ()
+    extra: dict[str, tuple[str, ...]] = {}
 
-    async def authenticate(self, token: str) -> Identity | None: ...
 
-    async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool: ...
+class _TokenStatus(msgspec.Struct, frozen=True):
+    authenticated: bool = False
+    error: str = ""
+    user: _User = _User()
+
+
+class _TokenReview(msgspec.Struct, frozen=True):
+    status: _TokenStatus = _TokenStatus()
+
+
+class _AccessStatus(msgspec.Struct, frozen=True):
+    allowed: bool = False
+    denied: bool = False
+
+
+class _AccessReview(msgspec.Struct, frozen=True):
+    status: _AccessStatus = _AccessStatus()
+
+
+class ApiReviews:
+    """The API server's opinion; `UnavailableError` when it has none. Only tokens that are meant for it count."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
+    async def authenticate(self, token: str) -> Identity | None:
+        body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}}
+        answer = await self._client.review(TOKEN_REVIEWS, canonical_json(body))
+        status = msgspec.json.decode(answer, type=_TokenReview).status
+        if not status.authenticated or status.error:
+            return None
+        user = status.user
+        return Identity(user=user.username, uid=user.uid, groups=user.groups, extra=user.extra)
+
+    async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool:
+        spec = {
+            "user": identity.user,
+            "uid": identity.uid,
+            "groups": list(identity.groups),
+            "extra": {key: list(values) for key, values in identity.extra.items()},
+            "nonResourceAttributes": {"path": path, "verb": verb},
+        }
+        body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
+        answer = await self._client.review(SUBJECT_ACCESS_REVIEWS, canonical_json(body))
+        status = msgspec.json.decode(answer, type=_AccessReview).status
+        return status.allowed and not status.denied
 
 
 class UnauthenticatedError(AccessError):
@@ -58,7 +109,7 @@ class ForbiddenPathError(AccessError):
 
 
 class AccessControl:
-    def __init__(self, reviews: Reviews, *, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, reviews: ApiReviews, *, clock: Callable[[], float] = time.monotonic) -> None:
         self._reviews = reviews
         self._clock = clock
         self._key = secrets.token_bytes(32)
@@ -75,17 +126,17 @@ class AccessControl:
         began = self._clock()
         try:
             async with self._turns:
-                identity = await self._judge(credentials, verb, path)
+                identity = credentials.certificate or await self._authenticate(credentials.token)
+                if not await self._reviews.is_allowed(identity, verb, path):
+                    raise ForbiddenPathError(f"Forbidden (user={identity.user}, verb={verb}, resource=, subresource=)")
         except AccessError:
-            self._forget(caller)
+            for known in [known for known in self._allowed if known[0] == caller]:
+                del self._allowed[known]
             raise
-        self._remember((caller, verb, path), began, identity)
-        return identity
-
-    async def _judge(self, credentials: ClientCredentials, verb: str, path: str) -> Identity:
-        identity = credentials.certificate or await self._authenticate(credentials.token)
-        if not await self._reviews.is_allowed(identity, verb, path):
-            raise ForbiddenPathError(f"Forbidden (user={identity.user}, verb={verb}, resource=, subresource=)")
+        self._allowed.pop((caller, verb, path), None)
+        self._allowed[caller, verb, path] = (began + ALLOWED_SECONDS, identity)
+        while len(self._allowed) > REMEMBERED:
+            self._allowed.popitem(last=False)
         return identity
 
     async def _authenticate(self, token: str) -> Identity:
@@ -98,16 +149,6 @@ class AccessControl:
         if credentials.certificate is not None:
             return f"certificate of {credentials.certificate}"
         return hmac.new(self._key, credentials.token.encode(errors="surrogateescape"), hashlib.sha256).hexdigest()
-
-    def _remember(self, what: tuple[str, str, str], began: float, identity: Identity) -> None:
-        self._allowed.pop(what, None)
-        self._allowed[what] = (began + ALLOWED_SECONDS, identity)
-        while len(self._allowed) > REMEMBERED:
-            self._allowed.popitem(last=False)
-
-    def _forget(self, caller: str) -> None:
-        for what in [what for what in self._allowed if what[0] == caller]:
-            del self._allowed[what]
 
 
 def token_of(headers: Sequence[str]) -> str:

@@ -34,13 +34,15 @@ from rukpak_py.core.logs import BoundedLog, OnceLog
 from rukpak_py.core.text import shown
 from rukpak_py.server.access import identity_of
 from rukpak_py.server.listener import PortSettings, admit, receiving
-from rukpak_py.server.receiving import LateError, ReviewsInFlight, read_body
 from rukpak_py.server.review import (
     AdmissionRequest,
     BundleObject,
     ConfigMapObject,
+    LateError,
     ReviewError,
+    ReviewsInFlight,
     answer,
+    read_body,
     read_object,
     read_review,
 )

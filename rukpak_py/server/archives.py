@@ -68,30 +68,20 @@ async def send(request: web.Request, archive: Archive, *, silence: float) -> web
         if any(known.value in {archive.tag, "*"} for known in request.if_none_match or ()):
             return web.Response(status=304, headers=headers)
         try:
-            part = wanted_part(_range_of(request, tag), size)
+            is_current = request.headers.get("If-Range") in {None, tag}  # a range of another version is of no use
+            part = wanted_part(request.headers.get("Range") if is_current else None, size)
         except UnsatisfiableError:
             headers |= {"Content-Range": f"bytes */{size}"}
             return web.Response(status=416, headers=headers, text="the range begins after the end of the archive\n")
-        response = _response(part, size, headers)
+        if part is not None:
+            headers = headers | {"Content-Range": f"bytes {part.start}-{part.start + part.length - 1}/{size}"}
+        response = web.StreamResponse(status=200 if part is None else 206, headers=headers)
+        response.content_type = "application/gzip"
+        response.content_length = size if part is None else part.length
         await response.prepare(request)
         if request.method != "HEAD":
             await _stream(request, response, archive.file, part or Part(start=0, length=size), silence)
         return response
-
-
-def _range_of(request: web.Request, tag: str) -> str | None:
-    """A range of another version than this one is of no use."""
-    expected = request.headers.get("If-Range")
-    return request.headers.get("Range") if expected in {None, tag} else None
-
-
-def _response(part: Part | None, size: int, headers: dict[str, str]) -> web.StreamResponse:
-    if part is not None:
-        headers = headers | {"Content-Range": f"bytes {part.start}-{part.start + part.length - 1}/{size}"}
-    response = web.StreamResponse(status=200 if part is None else 206, headers=headers)
-    response.content_type = "application/gzip"
-    response.content_length = size if part is None else part.length
-    return response
 
 
 async def _stream(

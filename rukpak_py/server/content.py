@@ -35,7 +35,7 @@ from rukpak_py.server.access import (
 )
 from rukpak_py.server.archives import Archive, send
 from rukpak_py.server.listener import admit
-from rukpak_py.server.uploads import Bundles, UploadRefusedError, Uploads
+from rukpak_py.server.uploads import LiveBundles, UploadRefusedError, Uploads
 
 _LOG = logging.getLogger(__name__)
 _NAME = "{name:[a-z0-9][-a-z0-9.]{0,252}}"
@@ -64,7 +64,7 @@ class SilentError(UploadRefusedError):
 
 class ContentApp:
     def __init__(
-        self, *, access: AccessControl, bundles: Bundles, content: LeaderContent, uploads: Uploads, limits: Limits
+        self, *, access: AccessControl, bundles: LiveBundles, content: LeaderContent, uploads: Uploads, limits: Limits
     ) -> None:
         self._access = access
         self._bundles = bundles
@@ -109,7 +109,8 @@ class ContentApp:
         try:
             return await handler(request)
         except web.HTTPException as error:
-            return _text(error.status, error.reason, headers=dict(error.headers.items() & _allow(error)))
+            allowed = {"Allow": error.headers["Allow"]} if "Allow" in error.headers else {}
+            return _text(error.status, error.reason, headers=allowed)
         except UploadRefusedError as error:
             return _text(error.status, str(error))
         except NotFoundError:
@@ -129,7 +130,9 @@ class ContentApp:
             if archive is None:
                 bundle = await self._bundles.read(name)
         if not bundle.status.is_unpacked:
-            return _text(404, _why_not_unpacked(bundle))
+            condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+            why = first_line(condition.message) if condition is not None else ""
+            return _text(404, f'bundle "{name}" is not unpacked' + (f": {why}" if why else ""))
         if archive is None:
             return _later(f'the content of bundle "{name}" was lost and is fetched again')
         return await send(request, archive, silence=self._limits.server_silence_seconds)
@@ -191,16 +194,6 @@ def _credentials_of(request: web.Request) -> ClientCredentials:
     return ClientCredentials(
         certificate=identity_of(certificate), token=token_of(request.headers.getall("Authorization", []))
     )
-
-
-def _why_not_unpacked(bundle: Bundle) -> str:
-    condition = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
-    why = first_line(condition.message) if condition is not None else ""
-    return f'bundle "{bundle.metadata.name}" is not unpacked' + (f": {why}" if why else "")
-
-
-def _allow(error: web.HTTPException) -> set[tuple[str, str]]:
-    return {("Allow", error.headers["Allow"])} if "Allow" in error.headers else set()
 
 
 def _text(status: int, text: str, *, headers: dict[str, str] | None = None) -> web.Response:

@@ -12,12 +12,24 @@ import tempfile
 import time
 from collections.abc import Awaitable, Callable
 
+import orjson
+
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.x509 import KeyPair
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import CONFIG_MAPS
 
+AUTHENTICATION = ("kube-system", "extension-apiserver-authentication")  # what the API server tells those beside it
+CLIENT_CA_KEY = "client-ca-file"
 _LOG = logging.getLogger(__name__)
 AUTHORITY_SECONDS = 60.0  # between two looks at the authority, and only while clients connect
 LOOK_SECONDS = 3.0  # for which a connection waits for the look that is due
+
+
+async def client_authority(client: Client) -> bytes:
+    """The authority that signs the certificates of the API server's clients."""
+    manifest = orjson.loads(await client.get(CONFIG_MAPS, *AUTHENTICATION))
+    return str((manifest.get("data") or {}).get(CLIENT_CA_KEY, "")).encode()
 
 
 class ServerTls:

@@ -10,13 +10,17 @@
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
 from dataclasses import dataclass
-from typing import Protocol
+
+import orjson
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import SourceType
+from rukpak_py.api.reading import read_bundle
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.metrics import CONTENT_BYTES
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.sources.source import Workers
 from rukpak_py.sources.upload import IncomingUpload, UploadDirectory, UploadedFor
 
@@ -29,9 +33,18 @@ class UploadRefusedError(RukPakError):
         self.status = status
 
 
-class Bundles(Protocol):
+class LiveBundles:
+    """Bundles as the API server has them at this moment, whatever a watch knows."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+
     async def read(self, name: str) -> Bundle:
-        """Read the Bundle as the API server has it now; `ApiError` when it cannot be read."""
+        body = await self._client.get(BUNDLES, "", name)
+        try:
+            return read_bundle(orjson.loads(body))
+        except ContentError as error:
+            raise UploadRefusedError(500, f'bundle "{name}" cannot be read: {error}') from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,7 +63,7 @@ class Uploads:
     def __init__(
         self,
         directory: UploadDirectory,
-        bundles: Bundles,
+        bundles: LiveBundles,
         unpacking: Unpacking,
         unavailable: Callable[[], str | None] = lambda: None,
     ) -> None:

@@ -10,6 +10,7 @@ from rukpak_py.server.access import (
     ALLOWED_SECONDS,
     REVIEWS,
     AccessControl,
+    ApiReviews,
     ClientCredentials,
     ForbiddenPathError,
     Identity,
@@ -23,7 +24,7 @@ CERTIFICATE = {"subject": ((("organizationName", "a"),), (("organizationName", "
 
 
 @dataclass
-class Server:
+class Server(ApiReviews):
     """An API server with its answers, and how often it was asked."""
 
     users: dict[str, Identity] = field(default_factory=lambda: {"t": ANN})

@@ -19,13 +19,13 @@ from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core import x509
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.x509 import KeyPair
-from rukpak_py.server.access import AccessControl, Identity
+from rukpak_py.server.access import AccessControl, ApiReviews, Identity
 from rukpak_py.server.archives import Archive
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import FORWARDED, ContentListener
 from rukpak_py.server.listener import Address
 from rukpak_py.server.server_tls import ServerTls, load_pair
-from rukpak_py.server.uploads import Unpacking, Uploads
+from rukpak_py.server.uploads import LiveBundles, Unpacking, Uploads
 from rukpak_py.sources.upload import UploadDirectory
 from tests.hostile.client import Attack, attacking
 from tests.unit.controllers.values import bundle, unpacked
@@ -40,8 +40,10 @@ Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 DIGEST = f"sha256:{'a' * 64}"
 
 
-class Everybody:
+class Everybody(ApiReviews):
     """The API server knows the token `t`, and allows everything."""
+
+    def __init__(self) -> None: ...
 
     async def authenticate(self, token: str) -> Identity | None:
         return Identity(user="ann") if token == "t" else None
@@ -66,7 +68,7 @@ class Content:
 
 
 @dataclass
-class Bundles:
+class Bundles(LiveBundles):
     uploads: bool = False
 
     async def read(self, name: str) -> Bundle:

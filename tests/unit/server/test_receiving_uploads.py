@@ -16,7 +16,7 @@ from rukpak_py.content.tar import read_archive
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.server.uploads import Unpacking, UploadRefusedError, Uploads
+from rukpak_py.server.uploads import LiveBundles, Unpacking, UploadRefusedError, Uploads
 from rukpak_py.sources.upload import UploadDirectory, UploadedFor
 from tests.unit.controllers.values import bundle, unpacked
 from tests.unit.sources.websites import tgz
@@ -35,7 +35,7 @@ WAITING, PINNED = of_type_upload(bundle()), of_type_upload(unpacked(digest=DIGES
 
 
 @dataclass
-class Bench:
+class Bench(LiveBundles):
     directory: UploadDirectory
     live: list[Bundle]  # what each read answers; the last one stays
     stored: set[str] = field(default_factory=set)

@@ -6,7 +6,7 @@ import pytest
 
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
-from rukpak_py.server.receiving import Reception, ReviewsInFlight
+from rukpak_py.server.review import Reception, ReviewsInFlight
 
 TEN = Limits(reviews_bytes=10)
 

@@ -24,8 +24,7 @@ from rukpak_py.core.x509 import KeyPair
 from rukpak_py.server import admission
 from rukpak_py.server.admission import LOOK_UPS, Admission, ReviewClients, webhook_app, webhook_port
 from rukpak_py.server.listener import Address, Listener, PortSettings
-from rukpak_py.server.receiving import Reception, ReviewsInFlight
-from rukpak_py.server.review import read_object, read_review
+from rukpak_py.server.review import Reception, ReviewsInFlight, read_object, read_review
 from rukpak_py.server.server_tls import ServerTls, load_pair
 from tests.hostile.client import Attack, attacking, review_of
 from tests.waiting import until
