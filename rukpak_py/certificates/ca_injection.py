@@ -16,9 +16,9 @@ from typing import Any, Protocol
 
 import orjson
 
-from rukpak_py.certificates.secret import Owner
+from rukpak_py.certificates.secret import CertificateOwner
 from rukpak_py.certificates.steps import Injection
-from rukpak_py.certificates.store import Target
+from rukpak_py.certificates.store import CertificateTarget
 from rukpak_py.certificates.wanted import CaBundleTarget
 from rukpak_py.core.ca_bundles import callers
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
@@ -73,7 +73,7 @@ class KnownCallers:
 
 
 class Injector:
-    def __init__(self, observe: Observe, known: KnownCallers, target: Target) -> None:
+    def __init__(self, observe: Observe, known: KnownCallers, target: CertificateTarget) -> None:
         """`observe` takes the answers to our writes in (`Inventory.observe`)."""
         self._observe = observe
         self._known = known
@@ -166,7 +166,7 @@ class Injector:
         return known
 
 
-def owned_webhooks(metadata: Metadata, owner: Owner) -> frozenset[str]:
+def owned_webhooks(metadata: Metadata, owner: CertificateOwner) -> frozenset[str]:
     """The webhooks whose `caBundle` is ours; the name is empty for a CRD and an APIService."""
     entry = next((entry for entry in metadata.managed_fields if is_ours(entry, owner.ca_manager)), None)
     fields = fields_in(entry) if entry is not None else {}

@@ -1,9 +1,9 @@
 """Keeps the serving certificates that the content of deployments asks for.
 
-Everything is done by the identity of the deployment (`Target.client`). What this process remembers of each of them
-(`CertificateMemory`) are versions and certificates, never a key: a Secret in the version that was read last, whose
-callers carry the trust that was injected last, costs no call. After a restart it is one GET for each Secret and for
-each caller, and no write.
+Everything is done by the identity of the deployment (`CertificateTarget.client`). What this process remembers of each
+of them (`CertificateMemory`) are versions and certificates, never a key: a Secret in the version that was read last,
+whose callers carry the trust that was injected last, costs no call. After a restart it is one GET for each Secret and
+for each caller, and no write.
 
 Failures are values, one for each Secret or caller that could not be made as it should be; the others go on.
 """
@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from rukpak_py.certificates.ca_injection import Injector, KnownCallers, LiveCaller, Lives, Observe
 from rukpak_py.certificates.secret import (
-    Owner,
+    CertificateOwner,
     StoredSecret,
     is_issued_for,
     is_served_by_another,
@@ -34,7 +34,7 @@ from rukpak_py.certificates.steps import (
     take_steps,
     trust_of,
 )
-from rukpak_py.certificates.store import KnownSecrets, SecretStore, ServingSecrets, Target
+from rukpak_py.certificates.store import CertificateTarget, KnownSecrets, SecretStore, ServingSecrets
 from rukpak_py.certificates.wanted import CaBundleTarget, WantedCertificate, WantedCertificates
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey
@@ -44,7 +44,7 @@ from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import SECRETS
 
 LOG = logging.getLogger(__name__)
-StillExists = Callable[[Owner], Awaitable[bool]]
+StillExists = Callable[[CertificateOwner], Awaitable[bool]]
 Owned = Mapping[ObjectKey, LiveCaller]
 _TRUSTED_SINCE: Mapping[CertificateStep, Callable[[datetime], datetime | None]] = {
     CertificateStep.RECORD_TRUST: lambda now: now,
@@ -126,7 +126,7 @@ class ServingCertificates:
         self.settings = settings or CertificateSettings()
 
     async def release(
-        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+        self, target: CertificateTarget, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
     ) -> CertificateResult:
         work = self._begin(target, wanted, owned, memory)
 
@@ -146,19 +146,19 @@ class ServingCertificates:
         return work.result
 
     async def issue_missing(
-        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+        self, target: CertificateTarget, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
     ) -> CertificateResult:
         return await self._keep(self._begin(target, wanted, owned, memory), only_issue=True)
 
     async def reconcile(
-        self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+        self, target: CertificateTarget, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
     ) -> CertificateResult:
         result = await self._keep(self._begin(target, wanted, owned, memory), only_issue=False)
         result.failures.sort(key=lambda failure: failure[0])
         return result
 
     async def remove_unwanted(
-        self, target: Target, wanted: WantedCertificates, memory: CertificateMemory
+        self, target: CertificateTarget, wanted: WantedCertificates, memory: CertificateMemory
     ) -> CertificateResult:
         result = CertificateResult()
         for key, metadata in self._secrets.of(target.owner.uid):
@@ -187,7 +187,9 @@ class ServingCertificates:
             result.removed.append(key)
         return result
 
-    def _begin(self, target: Target, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory) -> "_Pass":
+    def _begin(
+        self, target: CertificateTarget, wanted: WantedCertificates, owned: Owned, memory: CertificateMemory
+    ) -> "_Pass":
         uid = target.owner.uid
         lives = {key: owned[key] for key in wanted.callers if key in owned and owned[key].owner_uid == uid}
         return _Pass(
@@ -227,7 +229,7 @@ class _Pass:
     """One look at all certificates of a deployment."""
 
     keeper: ServingCertificates
-    target: Target
+    target: CertificateTarget
     store: SecretStore
     injector: Injector
     backoff: RepairBackoff

@@ -37,7 +37,7 @@ _TYPE = "kubernetes.io/tls"
 _OTHER_ISSUERS = ("cert-manager.io/", "service.beta.openshift.io/", "service.alpha.openshift.io/")  # annotations
 
 
-class Owner(Protocol):
+class CertificateOwner(Protocol):
     """The deployment that a certificate is for."""
 
     @property
@@ -59,7 +59,7 @@ class StoredSecret:
     is_orphan: bool = False
 
 
-def is_issued_for(metadata: Metadata, owner: Owner) -> bool:
+def is_issued_for(metadata: Metadata, owner: CertificateOwner) -> bool:
     controller = metadata.controller
     is_marked = SERVING_CERTIFICATE_LABEL in metadata.labels or CERTIFICATE_EXPIRY_ANNOTATION in metadata.annotations
     return (
@@ -76,7 +76,7 @@ def is_served_by_another(metadata: Metadata) -> bool:
     return any(name.startswith(_OTHER_ISSUERS) for name in metadata.annotations)
 
 
-def _is_orphan(metadata: Metadata, owner: Owner, *, adopts: bool) -> bool:
+def _is_orphan(metadata: Metadata, owner: CertificateOwner, *, adopts: bool) -> bool:
     made_for = metadata.labels.get(SERVING_CERTIFICATE_LABEL)
     return (
         not metadata.owner_references
@@ -85,7 +85,7 @@ def _is_orphan(metadata: Metadata, owner: Owner, *, adopts: bool) -> bool:
     )
 
 
-def read_secret(json: bytes, owner: Owner, *, adopts: bool = False) -> StoredSecret | None:
+def read_secret(json: bytes, owner: CertificateOwner, *, adopts: bool = False) -> StoredSecret | None:
     """None when it is not ours: then no byte of its data was looked at.
 
     `adopts`: what a deployment of another name left is taken, too.
@@ -124,7 +124,7 @@ def not_ours(wanted: WantedCertificate) -> ConflictError:
     )
 
 
-def new_secret(wanted: WantedCertificate, owner: Owner, issued: Issued) -> bytes:
+def new_secret(wanted: WantedCertificate, owner: CertificateOwner, issued: Issued) -> bytes:
     manifest = {
         "apiVersion": "v1",
         "kind": "Secret",
@@ -141,7 +141,7 @@ def new_secret(wanted: WantedCertificate, owner: Owner, issued: Issued) -> bytes
     return canonical_json(manifest)
 
 
-def issued_again(secret: StoredSecret, owner: Owner, issued: Issued) -> bytes:
+def issued_again(secret: StoredSecret, owner: CertificateOwner, issued: Issued) -> bytes:
     return _patch(
         secret,
         owners=[owner.reference] if secret.is_orphan else None,
@@ -164,7 +164,7 @@ def switched(secret: StoredSecret, pair: KeyPair) -> bytes:
     )
 
 
-def labelled(secret: StoredSecret, owner: Owner) -> bytes:
+def labelled(secret: StoredSecret, owner: CertificateOwner) -> bytes:
     return _patch(secret, labels={SERVING_CERTIFICATE_LABEL: owner.name})
 
 

@@ -13,7 +13,7 @@ import msgspec
 
 from rukpak_py.api.names import SERVING_CERTIFICATE_LABEL
 from rukpak_py.certificates.secret import (
-    Owner,
+    CertificateOwner,
     StoredSecret,
     issued_again,
     new_secret,
@@ -33,11 +33,11 @@ from rukpak_py.kube.resources import SECRETS, Resource
 from rukpak_py.kube.seen_versions import OnRestore
 
 
-class Target(Protocol):
-    """The deployment, as what its certificates need of it. `client` has the identity of the deployment."""
+class CertificateTarget(Protocol):
+    """What certificates need of their deployment: a port to `apply.target`. `client` has its identity."""
 
     @property
-    def owner(self) -> Owner: ...
+    def owner(self) -> CertificateOwner: ...
     @property
     def client(self) -> Client: ...
     @property
@@ -134,7 +134,7 @@ class KnownSecrets:
 
 
 class SecretStore:
-    def __init__(self, secrets: ServingSecrets, known: KnownSecrets, target: Target) -> None:
+    def __init__(self, secrets: ServingSecrets, known: KnownSecrets, target: CertificateTarget) -> None:
         self._secrets = secrets
         self._known = known
         self._target = target

@@ -9,7 +9,7 @@ from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.certificates.deployments import ServingCertificates
-from rukpak_py.certificates.secret import Owner as CertificateOwner
+from rukpak_py.certificates.secret import CertificateOwner
 from rukpak_py.certificates.store import ServingSecrets
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.after_apply import AfterApply

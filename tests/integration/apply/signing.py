@@ -14,7 +14,7 @@ from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTA
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.target import Target
 from rukpak_py.certificates.deployments import CertificateMemory, CertificateResult, ServingCertificates
-from rukpak_py.certificates.secret import Owner
+from rukpak_py.certificates.secret import CertificateOwner
 from rukpak_py.certificates.store import ServingSecrets
 from rukpak_py.certificates.wanted import RenderedObject, WantedCertificates, wanted_certificates
 from rukpak_py.core.ca_bundles import callers
@@ -66,7 +66,7 @@ class Signing:
             clock=lambda: self.now,
         )
 
-    async def _still_exists(self, owner: Owner) -> bool:
+    async def _still_exists(self, owner: CertificateOwner) -> bool:
         return owner == self.room.owner and not self.is_being_deleted
 
     def restart(self) -> None:
