@@ -34,7 +34,7 @@ from rukpak_py.kube.seen_versions import OnRestore
 
 
 class CertificateTarget(Protocol):
-    """What certificates need of their deployment: a port to `apply.target`. `client` has its identity."""
+    """The deployment of certificates: a port to `apply.target`. `client` has its identity."""
 
     @property
     def owner(self) -> CertificateOwner: ...

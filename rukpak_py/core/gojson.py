@@ -28,8 +28,8 @@ class Fields:
 
     @classmethod
     def non_empty(cls, **fields: object) -> "Fields":
-        """Fields with Go's `omitempty`: false, 0, empty text, empty lists and maps and null are left out."""
-        return cls(tuple((name, value) for name, value in fields.items() if not _is_empty(value)))
+        """Fields with Go's `omitempty`: no false, 0, null, empty text, list or map; structs always."""
+        return cls(tuple((name, value) for name, value in fields.items() if value or isinstance(value, Fields)))
 
     def __add__(self, other: "Fields") -> "Fields":
         return Fields(self.pairs + other.pairs)
@@ -51,12 +51,6 @@ def base36(number: int) -> str:
         number, digit = divmod(number, 36)
         digits.append(_DIGITS[digit])
     return "".join(reversed(digits)) or "0"
-
-
-def _is_empty(value: object) -> bool:
-    if isinstance(value, Fields):
-        return False  # Go never leaves out a struct
-    return not value
 
 
 def _encode(value: object) -> str:

@@ -30,7 +30,10 @@ class RepairBackoff:
 
     def resting(self, keys: Iterable[ObjectKey], now: float) -> frozenset[ObjectKey]:
         """The objects that are left alone for now."""
-        self._forget_quiet(now)
+        quiet = {key for key, times in self._repairs.items() if now - times[-1] >= 2 * self._rest}
+        for key in quiet:
+            del self._repairs[key]
+        self.reported -= quiet  # the managers of the next conflict are asked for anew
         return frozenset(key for key in keys if self._rest_end(key, now) > now)
 
     def rests_until(self, key: ObjectKey, now: float) -> float | None:
@@ -49,9 +52,3 @@ class RepairBackoff:
         if times is None or len(times) < self._limit or now - times[0] >= self._within:
             return -inf
         return times[-1] + self._rest
-
-    def _forget_quiet(self, now: float) -> None:
-        quiet = {key for key, times in self._repairs.items() if now - times[-1] >= 2 * self._rest}
-        for key in quiet:
-            del self._repairs[key]
-        self.reported -= quiet  # the managers of the next conflict are asked for anew
