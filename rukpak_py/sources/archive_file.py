@@ -3,66 +3,20 @@
 Nothing of it is read before it is complete and its checksum is known, and then a worker process reads it. It holds no
 more than two chunks in memory, so that any number of servers may take their time. Where nothing says how long it is,
 the end of a connection may be the end of the archive or a failure on the way: what is cut off is asked for again then.
-
-Worker processes load this module, so nothing here imports what downloads.
 """
 
 import asyncio
 import hashlib
-import io
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from threading import Lock
 from types import TracebackType
-from typing import BinaryIO, Protocol, Self
+from typing import Protocol, Self
 
-from rukpak_py.content.inflate import CutOffError
-from rukpak_py.content.tar import read_archive
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
+from rukpak_py.sources.gzipped_tar import damaged, read_gzipped_tar
 from rukpak_py.sources.source import Workers
-
-_READ_AT_ONCE = 256 * 1024
-_GZIP = b"\x1f\x8b\x08"
-
-
-def read_gzipped_tar(
-    content: bytes | Path, limits: Limits, *, not_gzip: str = "", not_tar: str = "", has_known_end: bool = True
-) -> Tree:
-    try:
-        with _opened(content) as file:
-            return _read(file, limits, not_gzip=not_gzip, not_tar=not_tar, has_known_end=has_known_end)
-    except OSError as error:
-        raise UnavailableError(f"the archive cannot be read: {error.strerror or error}") from error
-
-
-def _opened(content: bytes | Path) -> BinaryIO:
-    return io.BytesIO(content) if isinstance(content, bytes) else content.open("rb")
-
-
-def _read(file: BinaryIO, limits: Limits, *, not_gzip: str, not_tar: str, has_known_end: bool) -> Tree:
-    head = file.read(len(_GZIP))
-    if head != _GZIP:
-        text = f"{not_gzip}gzip: invalid header"
-        raise damaged(text, has_known_end=has_known_end or not _GZIP.startswith(head))
-    file.seek(0)
-    chunks = iter(partial(file.read, _READ_AT_ONCE), b"")
-    try:
-        return read_archive(chunks, limits=limits)
-    except CutOffError as error:
-        raise damaged(f"{not_tar}{error}", has_known_end=has_known_end) from error
-    except ContentError as error:
-        raise ContentError(f"{not_tar}{error}") from error
-
-
-def damaged(text: str, *, has_known_end: bool) -> RukPakError:
-    """The error for a damaged archive. Only a known end proves that there is nothing more."""
-    if has_known_end:
-        return ContentError(text)
-    return UnavailableError(f"{text}; the server does not say how long the archive is, so it may have broken off")
-
 
 IN_MEMORY = 64 * 1024
 _WRITTEN_AT_ONCE = 128 * 1024

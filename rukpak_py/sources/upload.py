@@ -25,7 +25,8 @@ from typing import BinaryIO
 from rukpak_py.content import disk
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import Limits
-from rukpak_py.sources.archive_file import ArchiveFile, read_gzipped_tar
+from rukpak_py.sources.archive_file import ArchiveFile
+from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.source import ContentPendingError, Fetched, Fetcher, FetchRequest, Workers
 
 _NAME = re.compile(r"[a-z0-9][-a-z0-9.]{0,250}_(?P<uid>[0-9A-Za-z-]{1,64})\.tgz")

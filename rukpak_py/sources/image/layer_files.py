@@ -14,8 +14,8 @@ from rukpak_py.content.inflate import inflate
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import KIB, Limits
-from rukpak_py.sources.archive_file import read_gzipped_tar
 from rukpak_py.sources.bundle_files import kept_of_image
+from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.image.descriptors import streaming
 from rukpak_py.sources.image.layers import Keep, tree_of_image, unpacked
 

@@ -8,7 +8,7 @@ import pytest
 
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.sources.archive_file import read_gzipped_tar
+from rukpak_py.sources.gzipped_tar import read_gzipped_tar
 from rukpak_py.sources.spool import Spool
 from rukpak_py.workers.pool import WorkerProcesses
 from tests.hostile.archives import HostileArchive, hostile_archive

@@ -11,12 +11,12 @@ from rukpak_py.api.names import PLAIN_CLASS
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.image.layer_files import LayerFile, read_layers
-from rukpak_py.sources.image.pod_content import MissingFiles, PodArchive, read_archives
+from rukpak_py.sources.image.pod_files import MissingFiles, PodArchive, read_archives
 from rukpak_py.workers.pool import WorkerProcesses
 from tests.unit.images import digest_of, layer, symlink
 
 CLIENTS = {"requests", "urllib3", "oras", "aiohttp", "asyncio"}
-READERS = "rukpak_py.workers.child, rukpak_py.sources.image.layers, rukpak_py.sources.image.pod_content"
+READERS = "rukpak_py.workers.child, rukpak_py.sources.image.layer_files, rukpak_py.sources.image.pod_files"
 
 
 def layer_file(folder: Path, data: bytes, *, diff_id: str = "") -> LayerFile:
