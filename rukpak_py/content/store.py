@@ -75,7 +75,12 @@ class Store:
         self._in_flight: Counter[str] = Counter()
         self._checks = Checksums()
         with self._opened() as folders:
-            self._remove_temporary(folders)
+            # Remove what a crash left behind. On a read-only disk it stays, and stored content can still be read.
+            try:
+                for folder in folders:
+                    disk.remove_temporary(folder)
+            except OSError as error:
+                LOG.warning("temporary files stay in the content store %s: %s", self.directory, error.strerror)
 
     def has(self, digest: str) -> bool:
         """It is not looked into, but what is known to be damaged is not there."""
@@ -269,14 +274,6 @@ class Store:
         for name in names:
             with suppress(OSError), disk.open_file(folders.content, name) as file:
                 self._checks.stays_damaged(name, file)
-
-    def _remove_temporary(self, folders: _Folders) -> None:
-        """Remove what a crash left behind. On a read-only disk it stays, and stored content can still be read."""
-        try:
-            for folder in folders:
-                disk.remove_temporary(folder)
-        except OSError as error:
-            LOG.warning("temporary files stay in the content store %s: %s", self.directory, error.strerror)
 
     @contextmanager
     def _opened(self) -> Iterator[_Folders]:

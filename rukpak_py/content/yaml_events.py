@@ -66,21 +66,18 @@ def _without_escaped_slash(next_event: NextEvent, text: str) -> NextEvent:
         if type(event) is ScalarEvent and (scalar := _any(event)).style == '"':
             start = text.find('"', scalar.start_mark.index, scalar.end_mark.index)
             if match := _ESCAPED_SLASH.match(text, start + 1, scalar.end_mark.index):
+                index = match.end() - 2
+                line = scalar.start_mark.line + text.count("\n", scalar.start_mark.index, index)
+                column = index - text.rfind("\n", 0, index) - 1
                 raise ScannerError(
                     context="while parsing a quoted scalar",
                     context_mark=scalar.start_mark,
                     problem="found unknown escape character",
-                    problem_mark=_mark_at(scalar.start_mark, text, match.end() - 2),
+                    problem_mark=Mark(scalar.start_mark.name, index, line, column, None, 0),
                 )
         return event
 
     return checked
-
-
-def _mark_at(before: Any, text: str, index: int) -> Mark:
-    line = before.line + text.count("\n", before.index, index)
-    column = index - text.rfind("\n", 0, index) - 1
-    return Mark(before.name, index, line, column, None, 0)
 
 
 def _refusing_version(line: int) -> NextEvent:

@@ -128,7 +128,8 @@ class _Lines:
         if isinstance(piece, JsonValue):
             text, self.line, self.column = piece.text, 0, 0
         else:
-            text, self.line, self.column = _text(piece.data), piece.line, piece.column
+            encoding = "utf-16" if piece.data.startswith(_UTF16_MARKS) else "utf-8-sig"
+            text, self.line, self.column = piece.data.decode(encoding, "replace"), piece.line, piece.column
         self.starts = array("I", [0])
         self.starts.extend(match.end() for match in re.finditer("\n", text))
 
@@ -136,11 +137,6 @@ class _Lines:
         line = bisect_right(self.starts, index) - 1
         column = index - self.starts[line] + (0 if line else self.column)
         return Position(self.line + line + 1, column + 1)
-
-
-def _text(chunk: bytes) -> str:
-    encoding = "utf-16" if chunk.startswith(_UTF16_MARKS) else "utf-8-sig"
-    return chunk.decode(encoding, "replace")
 
 
 class _BrokenOffError(Exception):

@@ -19,7 +19,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from rukpak_py.core.errors import ContentError, UnavailableError
 
@@ -85,7 +85,9 @@ class AddressPolicy:
         for address in _meanings(ip_address(text)):
             if {(_bare(host), port), (str(address), port)} & self.api_servers:
                 return _is_api_server(host, port)
-            what = _refused_as(address)
+            what = next(
+                (what for what, networks in _REFUSED.items() if any(address in network for network in networks)), None
+            )
             if what is not None and not any(address in network for network in self.allowed):
                 subject = host if host == text else f"{host} has the address {text}, which"
                 return f"{subject} is {what}: refused unless {SETTING} names it"
@@ -103,8 +105,9 @@ def resolve_blocking(host: str, port: int, policy: AddressPolicy) -> tuple[str, 
     try:
         found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
     except (OSError, UnicodeError) as error:
-        raise _unknown(host, error) from error
-    return policy.usable(host, port, _texts(found))
+        reason = error.strerror if isinstance(error, OSError) else "not a valid host name"
+        raise UnavailableError(f"{host} does not resolve: {reason or error}") from error
+    return policy.usable(host, port, list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found)))
 
 
 def numeric_addresses(host: str) -> tuple[Address, ...]:
@@ -159,19 +162,6 @@ def _number(part: str, leading_zero: int) -> int | None:
     return int(part) if _DECIMAL.fullmatch(part) else None
 
 
-def _texts(found: Sequence[tuple[Any, Any, Any, Any, tuple[Any, ...]]]) -> list[str]:
-    return list(dict.fromkeys(str(sockaddr[0]) for *_, sockaddr in found))
-
-
-def _unknown(host: str, error: Exception) -> UnavailableError:
-    reason = error.strerror if isinstance(error, OSError) else "not a valid host name"
-    return UnavailableError(f"{host} does not resolve: {reason or error}")
-
-
-def _refused_as(address: Address) -> str | None:
-    return next((what for what, networks in _REFUSED.items() if any(address in network for network in networks)), None)
-
-
 def _bare(host: str) -> str:
     return host.lower().removesuffix(".")
 
@@ -186,13 +176,13 @@ def _meanings(address: Address) -> Iterator[Address]:
     if isinstance(address, IPv6Address):
         embedded = {address.ipv4_mapped, address.sixtofour, *(address.teredo or ()), *_local_nat64(address)}
         is_embedding = any(address in network for network in _EMBEDDING)
-        if is_embedding or _interface(address) in _ISATAP or (address in _IPV4_COMPATIBLE and int(address) > 1):
+        if (
+            is_embedding
+            or (int(address) >> 32 & 0xFFFF_FFFF) in _ISATAP
+            or (address in _IPV4_COMPATIBLE and int(address) > 1)
+        ):
             embedded.add(IPv4Address(int(address) & 0xFFFF_FFFF))
         yield from (one for one in embedded if one is not None)
-
-
-def _interface(address: IPv6Address) -> int:
-    return int(address) >> 32 & 0xFFFF_FFFF
 
 
 def _local_nat64(address: IPv6Address) -> Iterator[IPv4Address]:

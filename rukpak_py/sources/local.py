@@ -231,17 +231,13 @@ def _opened(location: Location, limits: Limits) -> LocalContent:
         if (path / layout.FLAT_MARK).is_file() and (path / layout.FLAT_MANIFEST).is_file():
             blobs = DirectoryBlobs(path)
             return _of_stored_image(layout.image_of_flat_directory(blobs, limits=limits), limits)
-        return LocalContent(tree=_of_directory(path, limits), is_directory=True)
+        tree = read_bundle(path, limits=limits)
+        if not tree and not tree.directories and not any(path.iterdir()):
+            raise ContentError("the directory is empty")
+        return LocalContent(tree=tree, is_directory=True)
     if not path.is_file():
         raise ContentError("is neither a directory nor a regular file")
     return _of_file(path, wanted, limits)
-
-
-def _of_directory(path: Path, limits: Limits) -> Tree:
-    tree = read_bundle(path, limits=limits)
-    if not tree and not tree.directories and not any(path.iterdir()):
-        raise ContentError("the directory is empty")
-    return tree
 
 
 def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> LocalContent:

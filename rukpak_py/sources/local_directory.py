@@ -63,7 +63,9 @@ def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
         keep = of_bundle_or_chart if (root / CHART).is_file() else of_bundle
         selection = Selection(keep=keep, enter=lambda path: keep(path) or path == "tests", demanded=demanded)
     elif _holds_chart(root):
-        selection = Selection(demanded=lambda path: of_bundle_or_chart(path) or of_bundle_or_chart(_below(path)))
+        selection = Selection(
+            demanded=lambda path: of_bundle_or_chart(path) or of_bundle_or_chart(path.partition("/")[2])
+        )
     else:
         selection = Selection(keep=_advises, enter=_may_advise, demanded=demanded)
     return read_directory(root, selection=selection, limits=limits)
@@ -75,10 +77,6 @@ def _holds_chart(root: Path) -> bool:
         return True
     entries = [entry for entry in root.iterdir() if entry.name not in _NO_CONTENT]
     return len(entries) == 1 and (entries[0] / CHART).is_file()
-
-
-def _below(path: str) -> str:
-    return path.partition("/")[2]
 
 
 def _advises(path: str) -> bool:

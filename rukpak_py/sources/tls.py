@@ -28,7 +28,11 @@ def client_context(ca_bundle: str = "", *, insecure_skip_verify: bool = False) -
     context.verify_flags &= ~ssl.VERIFY_X509_STRICT
     context.verify_flags |= ssl.VERIFY_X509_PARTIAL_CHAIN
     if ca_bundle:
-        _trust(context, ca_bundle)
+        # Bundles of systems have comments between their certificates, in any language.
+        try:
+            context.load_verify_locations(cadata="\n".join(_CERTIFICATE.findall(ca_bundle)))
+        except (ssl.SSLError, ValueError) as error:
+            raise ContentError("caBundle holds no certificate in PEM, or one that cannot be read") from error
     return context
 
 
@@ -36,11 +40,3 @@ def check_ca_bundle(ca_bundle: str) -> None:
     """Refuse private keys: the bundle is public, as it is in the spec."""
     if _PRIVATE_KEY.search(ca_bundle):
         raise ContentError("caBundle holds a private key: give certificates only, and do not use that key any more")
-
-
-def _trust(context: ssl.SSLContext, ca_bundle: str) -> None:
-    """Bundles of systems have comments between their certificates, in any language."""
-    try:
-        context.load_verify_locations(cadata="\n".join(_CERTIFICATE.findall(ca_bundle)))
-    except (ssl.SSLError, ValueError) as error:
-        raise ContentError("caBundle holds no certificate in PEM, or one that cannot be read") from error

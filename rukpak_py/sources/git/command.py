@@ -145,7 +145,9 @@ class Commands:
         """A process that ends, with all its children, at the end of the block at the latest."""
         given = self._environment | dict(environment or {})
         hidden = (f"--unset={name}" for name in sorted(os.environ) if name not in given and name not in _KEPT)
-        command = ["env", *hidden, *self._bounded(), *self._timeout(), "git", *arguments]
+        # It ends a process whose time is over, also when the operator is gone.
+        timeout = ("timeout", "--signal=KILL", f"{self._limits.git_seconds + _GRACE_SECONDS:g}")
+        command = ["env", *hidden, *self._bounded(), *timeout, "git", *arguments]
         with self._lock:
             if self._stopped:
                 raise StoppedError
@@ -182,10 +184,6 @@ class Commands:
             end_signal=signal.SIGALRM,
             has_network=True,
         )
-
-    def _timeout(self) -> tuple[str, ...]:
-        """Ends a process whose time is over, also when the operator is gone."""
-        return ("timeout", "--signal=KILL", f"{self._limits.git_seconds + _GRACE_SECONDS:g}")
 
     @contextmanager
     def _share_of_memory(self) -> Iterator[Share | None]:

@@ -49,7 +49,11 @@ def _patterns(known_hosts: str) -> Iterator[str]:
 
 def _matches(pattern: str, name: str) -> bool:
     if pattern.startswith(_HASHED):
-        return _is_hash_of(pattern, name)
+        try:
+            salt, digest = map(base64.b64decode, pattern.removeprefix(_HASHED).split("|"))
+        except ValueError:
+            return False
+        return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)
     return len(pattern) <= _LONGEST_PATTERN and _is_like(name.lower(), pattern.lower())
 
 
@@ -71,14 +75,6 @@ def _is_like(name: str, pattern: str) -> bool:
         else:
             return False
     return not pattern[in_pattern:].strip("*")
-
-
-def _is_hash_of(pattern: str, name: str) -> bool:
-    try:
-        salt, digest = map(base64.b64decode, pattern.removeprefix(_HASHED).split("|"))
-    except ValueError:
-        return False
-    return hmac.compare_digest(hmac.new(salt, name.encode(), hashlib.sha1).digest(), digest)
 
 
 CONNECT_SECONDS = 10

@@ -131,7 +131,8 @@ def explain(error: GitError, remote: Remote, revision: Revision, redacted: Calla
     if _is_said(error.said, _MISSING_REF):
         return revision.missing(remote.shown)
     words = error.said.replace(remote.url, "").replace(remote.shown, "")  # of git and the server, and not of the name
-    found = _found(words)
+    lines = words.lower().splitlines()
+    found = next((one for one in _FAILURES if any(_is_on(line, one.signs) for line in lines)), _OTHER)
     text = f"bundle unpack git clone error: {remote.shown}: {found.text}"
     detail = excerpt(redacted(cleaned(str(error))), _SHOWN_CHARACTERS)  # a secret may have had such characters in it
     return found.error(f"{text} - {detail}" if detail else text)
@@ -147,11 +148,6 @@ def cleaned(said: str) -> str:
     lines = (_CONTROL.sub("", line).strip() for line in re.split(r"[\r\n]+", said))
     texts = (_PREFIX.sub("", line) for line in lines if line and not _PROGRESS.match(line))
     return "; ".join(dict.fromkeys(text for text in texts if not _EMPTY_PHRASES.match(text)))
-
-
-def _found(words: str) -> _Failure:
-    lines = words.lower().splitlines()
-    return next((one for one in _FAILURES if any(_is_on(line, one.signs) for line in lines)), _OTHER)
 
 
 def _is_said(words: str, signs: tuple[Sign, ...]) -> bool:

@@ -66,7 +66,7 @@ class GitFetcher(Fetcher):
             tree = await checkout.read(commit, directory)
         finally:
             await asyncio.shield(asyncio.get_running_loop().run_in_executor(self._threads, checkout.close))
-        return Fetched(tree=tree, resolved=replace(request.source, git=_pinned(spec, commit.name)))
+        return Fetched(tree=tree, resolved=replace(request.source, git=replace(spec, ref=GitRef(commit=commit.name))))
 
     async def _checkout(self, spec: GitSpec, remote: Remote, request: FetchRequest) -> Checkout:
         access = await access_to(remote, spec, self._logins, request)
@@ -103,7 +103,3 @@ def clean_directory(spec: GitSpec) -> str:
             "directory can not start with '../' or '/'"
         )
     return "" if cleaned == "." else cleaned
-
-
-def _pinned(spec: GitSpec, commit: str) -> GitSpec:
-    return replace(spec, ref=GitRef(commit=commit))

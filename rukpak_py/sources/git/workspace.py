@@ -7,7 +7,7 @@ for the spool's budget. Blocking: call it from threads.
 import time
 from collections.abc import Iterator
 from contextlib import suppress
-from os import DirEntry, scandir
+from os import scandir
 from pathlib import Path
 
 from rukpak_py.sources.spool import Spool, remove_directory
@@ -65,10 +65,6 @@ def _sizes(top: Path) -> Iterator[int]:
         with suppress(OSError), scandir(found.pop()) as entries:
             for entry in entries:
                 with suppress(FileNotFoundError):
-                    yield _size(entry)
+                    yield max(-(-entry.stat(follow_symlinks=False).st_size // _BLOCK), 1) * _BLOCK
                     if entry.is_dir(follow_symlinks=False):
                         found.append(entry.path)
-
-
-def _size(entry: DirEntry[str]) -> int:
-    return max(-(-entry.stat(follow_symlinks=False).st_size // _BLOCK), 1) * _BLOCK

@@ -119,7 +119,8 @@ class ImageFiles:
         members = TarMembers(inflate(self._counted(chunks), streaming(self.limits), with_zstd=True))
         for member in members:
             path = "/".join(part for part in member.path.split("/") if part not in {"", "."})
-            if path and self._is_of_interest(path, member):
+            # A link may lead to a file that is kept, and a whiteout may remove one.
+            if path and (self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(WHITEOUT)):
                 self._read(layer, clean_path(path, self.limits), member, members)
         self._overlay(layer)
 
@@ -153,10 +154,6 @@ class ImageFiles:
 
     def _is_held(self, path: str) -> bool:
         return self.keep(path) or self.led_to(path)
-
-    def _is_of_interest(self, path: str, member: Member) -> bool:
-        """Whether the member may matter: a link may lead to a file that is kept, and a whiteout may remove one."""
-        return self._is_held(path) or member.kind in _LINKS or path.rpartition("/")[2].startswith(WHITEOUT)
 
     def _read(self, layer: _Layer, path: str, member: Member, members: TarMembers) -> None:
         directory, _, name = path.rpartition("/")

@@ -92,7 +92,8 @@ class Pace:
     def patience(self) -> float:
         """The seconds that the next bytes may be waited for; an `UnavailableError` when that time is over."""
         self._pay()
-        self._demand_wanted()
+        if self._aborted.is_set():
+            raise UnavailableError("it was ended")
         now = monotonic()
         if now >= self._ends:
             raise TooSlowError(
@@ -122,16 +123,14 @@ class Pace:
         window = self._window
         window.used, window.at = window.used + now - window.at, now
         if window.used >= WINDOW_SECONDS:
-            self._demand_rate(window)
+            if window.received < self._limits.image_rate * window.used:
+                raise TooSlowError(
+                    f"{self._host} is too slow: {readable_size(window.received)} of a layer in {window.used:.0f} s, "
+                    f"less than {readable_size(self._limits.image_rate)} per second "
+                    f"({variable_of('image_rate')} sets it)"
+                )
             self._window = window = _Window(at=now)
         return WINDOW_SECONDS - window.used
-
-    def _demand_rate(self, window: _Window) -> None:
-        if window.received < self._limits.image_rate * window.used:
-            raise TooSlowError(
-                f"{self._host} is too slow: {readable_size(window.received)} of a layer in {window.used:.0f} s, "
-                f"less than {readable_size(self._limits.image_rate)} per second ({variable_of('image_rate')} sets it)"
-            )
 
     def _pay(self) -> None:
         """Wait, where the bytes that arrived were much work."""
@@ -142,10 +141,6 @@ class Pace:
         self._debt = max(self._debt, -_MOST_CREDIT)
         if self._debt > _MOST_DEBT:
             self._aborted.wait(min(self._debt / _WORK_SHARE, _LONGEST_PAUSE))
-
-    def _demand_wanted(self) -> None:
-        if self._aborted.is_set():
-            raise UnavailableError("it was ended")
 
 
 def paced_response(pace: Pace) -> type[HTTPResponse]:

@@ -80,7 +80,9 @@ class UnpackPods:
         pod = read_pod(json) if json is not None else None
         match situation(pod, request.uid, wanted.digests(self._settings)), pod:
             case PodSituation.ABSENT, _:
-                await self._refuse_own_secret(spec)
+                if spec.pull_secret:
+                    with suppress(UnavailableError):  # the kubelet pulls without it, if it can
+                        await self._logins.check_pull_secret(spec.pull_secret)
                 return await self._create(wanted)
             case ((PodSituation.OUTDATED | PodSituation.SUCCEEDED), Pod()):
                 await self._pods.delete(request.bundle, pod.uid)
@@ -94,7 +96,8 @@ class UnpackPods:
             case PodSituation.RUNNING, Pod():
                 return await self._read(request, spec, pod)
             case PodSituation.FAILED, Pod():
-                raise await self._failed(wanted, pod, failure_message(pod))
+                await self._pods.delete(wanted.bundle, pod.uid)
+                raise self._failures.failed(wanted.uid, failure_message(pod))
             case _:
                 raise AssertionError("a pod that is there is in one of the situations above")
 
@@ -118,11 +121,6 @@ class UnpackPods:
                 pass
             self._ending.add(pod.uid)
 
-    async def _refuse_own_secret(self, spec: ImageSpec) -> None:
-        if spec.pull_secret:
-            with suppress(UnavailableError):  # the kubelet pulls without it, if it can
-                await self._logins.check_pull_secret(spec.pull_secret)
-
     async def _create(self, wanted: WantedPod) -> Waiting:
         self._failures.check(wanted.uid)
         as_root = self._failures.needs_root(wanted.uid)
@@ -138,10 +136,6 @@ class UnpackPods:
             await self._pods.delete(wanted.bundle, claim.uid)
             return Waiting(message="the unpack pod has lost its label and is replaced")
         return Waiting()
-
-    async def _failed(self, wanted: WantedPod, pod: Pod, message: str) -> UnavailableError:
-        await self._pods.delete(wanted.bundle, pod.uid)
-        return self._failures.failed(wanted.uid, message)
 
     async def _held_up(self, pod: Pod, spec: ImageSpec) -> Waiting:
         """The kubelet says that it cannot pull, but not that a Secret is missing."""

@@ -115,7 +115,11 @@ class ImageFetcher:
         except NoChartError:
             raise
         except RukPakError as error:
-            raise _of_image(error, reference, logins) from error
+            # The cause first: a line of a condition has no room for both where names are long.
+            cause = str(error)
+            if isinstance(error, AccessError | ImageNotFoundError):  # a registry may hide what a login would show
+                cause = "; ".join([*logins.own_notes, cause, *logins.notes])
+            raise retold(error, f"{cause} (image {reference})", brief=cause) from error
         return Fetched(tree=tree, resolved=_resolved(found.reference), artifact_type=found.artifact_type)
 
     async def _read(self, pulled: "_Pulled", class_name: str) -> Tree:
@@ -242,11 +246,3 @@ def _login_advice(pull_secret: str) -> str:
     if pull_secret:
         return f'Secret "{pull_secret}" (spec.source.image.pullSecret) needs a login for it'
     return "Name a Secret with a login in spec.source.image.pullSecret"
-
-
-def _of_image(error: RukPakError, reference: ImageReference, logins: ImageLogins) -> RukPakError:
-    """The cause first: a line of a condition has no room for both where names are long."""
-    cause = str(error)
-    if isinstance(error, AccessError | ImageNotFoundError):  # a registry may hide what a login would show
-        cause = "; ".join([*logins.own_notes, cause, *logins.notes])
-    return retold(error, f"{cause} (image {reference})", brief=cause)
