@@ -40,7 +40,9 @@ async def annotate(target: Target, live: ObservedObject) -> LiveObject:
 
 
 async def _annotate(target: Target, live: ObservedObject) -> LiveObject:
-    found = await _read(target, live)
+    key = live.key
+    metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
+    found = LiveObject(key=key, metadata=metadata)
     if found.metadata.is_deleted or found.metadata.uid != live.uid:
         return found
     references = [index for index, one in enumerate(found.metadata.owner_references) if one.uid == target.owner.uid]
@@ -73,12 +75,6 @@ def entries_with_marks(metadata: Metadata, manager: str) -> list[Entry]:
         elif left := subtract(fields, _MARKS):
             entries.append(entry_with(entry, left))
     return entries
-
-
-async def _read(target: Target, live: ObservedObject) -> LiveObject:
-    key = live.key
-    metadata = await target.client.get_metadata(target.resource_of(key), key.namespace, key.name)
-    return LiveObject(key=key, metadata=metadata)
 
 
 async def _patch(target: Target, read: Metadata, live: ObservedObject, changes: list[dict[str, Any]]) -> LiveObject:

@@ -131,11 +131,13 @@ def desire(
     crd = crd_facts(manifest) if head.gvk.group_kind == CRD_KIND else None
     for name in (PRUNE_ANNOTATION, FORCE_ANNOTATION):
         if holds and annotations.get(name) == "true":
-            notes.warn(_without_effect(name))
+            field = name.rpartition("/")[2]
+            notes.warn(f'{name}: "true" in a bundle is ignored for this kind; use {field} in spec.overrides')
 
     def made(*, outlives: bool, by_annotation: bool = False) -> Payload:
         if create_only:
-            return _unmarked(manifest)
+            body = canonical_json(manifest)
+            return Payload(body=body, digest=f"sha256:{hashlib.sha256(body).hexdigest()}")
         one = _payload(manifest, owner, identified, outlives=outlives, by_annotation=by_annotation)
         if manifest is whole:
             return one
@@ -155,11 +157,6 @@ def desire(
         may_be_shared=lasting and not create_only and head.gvk.group_kind == CRD_KIND,
         ignored=ignored,
     )
-
-
-def _without_effect(annotation: str) -> str:
-    field = annotation.rpartition("/")[2]
-    return f'{annotation}: "true" in a bundle is ignored for this kind; use {field} in spec.overrides'
 
 
 def _pointers(manifest: dict[str, Any], override: Override, scaler: ObjectKey | None, notes: Notes) -> tuple[str, ...]:
@@ -183,11 +180,6 @@ def digests_by(desired: Desired, owner: Owner, other: Owner) -> frozenset[str]:
         metadata["annotations"].pop(name, None)
     forms = (_payload(manifest, other, "", outlives=outlives) for outlives in (True, False))
     return frozenset(form.digest for form in forms)
-
-
-def _unmarked(manifest: dict[str, Any]) -> Payload:
-    body = canonical_json(manifest)
-    return Payload(body=body, digest=f"sha256:{hashlib.sha256(body).hexdigest()}")
 
 
 def _payload(

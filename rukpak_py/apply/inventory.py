@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_LABEL
-from rukpak_py.apply.health import Health, has_health, judge
+from rukpak_py.apply.health import has_health, judge
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.kube.client import Client
@@ -154,7 +154,8 @@ class Inventory:
         known = self._objects.get(live.key)
         if live.uid in self._deleted_uids or (known is not None and known.version >= live.version):
             return live
-        self._put(replace(live, health=known.health if known is not None and _same_spec(known, live) else None))
+        is_same = known is not None and known.uid == live.uid and known.applied == live.applied
+        self._put(replace(live, health=known.health if known is not None and is_same else None))
         return live
 
     def deleted(self, lives: Iterable[ObservedObject]) -> None:
@@ -210,11 +211,11 @@ class Inventory:
         if new.metadata.version < self._disclaimed.get(new.metadata.uid, 0) and not went_back:
             return
         self._deleted_uids.pop(new.metadata.uid, None)  # only its label had gone
-        live = observed_object(key, gvk, new.metadata, _health(new))
+        live = observed_object(key, gvk, new.metadata, judge(orjson.loads(new.json)) if new.json is not None else None)
         if known is not None and known.version > live.version and not went_back:
             return
         self._put(live)
-        if known is None or not _looks_the_same(known, live):
+        if known is None or replace(known, version=live.version) != live:  # else an echo, or fields that are not ours
             self._notify(known, live)
 
     def _put(self, live: ObservedObject) -> None:
@@ -250,16 +251,3 @@ def _remember(versions: OrderedDict[str, int], uid: str, version: int) -> None:
     versions[uid] = version
     if len(versions) > REMEMBERED:
         versions.popitem(last=False)
-
-
-def _health(live: LiveObject) -> Health | None:
-    return judge(orjson.loads(live.json)) if live.json is not None else None
-
-
-def _same_spec(known: ObservedObject, live: ObservedObject) -> bool:
-    return known.uid == live.uid and known.applied == live.applied
-
-
-def _looks_the_same(known: ObservedObject, live: ObservedObject) -> bool:
-    """Whether only the version differs: an echo, or fields that are not ours."""
-    return replace(known, version=live.version) == live

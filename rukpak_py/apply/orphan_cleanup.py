@@ -152,7 +152,14 @@ class OrphanCleanup:
             if live is None or not is_left_behind(live, uid):
                 return
             try:
-                await self._send(leftover.resource, live)
+                await self._client.delete(
+                    leftover.resource,
+                    live.key.namespace,
+                    live.key.name,
+                    uid=live.uid,
+                    resource_version=str(live.version),
+                    propagation="Background",  # the server's default for Jobs would leave their Pods
+                )
             except (NotFoundError, KindNotServedError):
                 return
             except StaleError:
@@ -163,17 +170,6 @@ class OrphanCleanup:
             else:
                 asked.add(live.uid)
                 return
-
-    async def _send(self, resource: Resource, live: ObservedObject) -> None:
-        version = str(live.version)
-        await self._client.delete(
-            resource,
-            live.key.namespace,
-            live.key.name,
-            uid=live.uid,
-            resource_version=version,
-            propagation="Background",  # the server's default for Jobs would leave their Pods
-        )
 
     async def _read(self, resource: Resource, live: ObservedObject) -> ObservedObject | None:
         """The same object as it is now."""

@@ -87,11 +87,8 @@ class PrunePolicy:
 
     def crds_to_list(self, leaving: Iterable[ObservedObject]) -> list[ObservedObject]:
         """The CRDs among them whose instances decide."""
-        return [live for live in leaving if self._depends_on_instances(live)]
-
-    def _depends_on_instances(self, live: ObservedObject) -> bool:
-        unlisted = fate(live, override=self._override(live))
-        return unlisted.reason is KeptReason.INSTANCES_UNKNOWN
+        verdicts = [(live, fate(live, override=self._override(live))) for live in leaving]
+        return [live for live, unlisted in verdicts if unlisted.reason is KeptReason.INSTANCES_UNKNOWN]
 
     def _override(self, live: ObservedObject) -> Override:
         return override_of(self.overrides, live.key, install_namespace=self.install_namespace)

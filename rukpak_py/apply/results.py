@@ -75,7 +75,9 @@ class ChangeSet:
 
 def failure_of(key: ObjectKey, error: RukPakError, *, when_immutable: str = "") -> Failure:
     """`when_immutable`: what helps when the server does not let a field change."""
-    text = _text(key, error)
+    # The object, field and cause on one line: the server's text names no kind and no namespace.
+    message = concise_message(error) if isinstance(error, ApiError) else str(error)
+    text = message if str(key) in message else f"{key}: {message}"
     if when_immutable and isinstance(error, ApiError) and is_immutable_change(error):
         text = f"{text}; {when_immutable}"
     return Failure(key=key, kind=failure_kind(key, error), message=text, retry_after=error.retry_after)
@@ -99,12 +101,6 @@ def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
             return FailureKind.CONFLICT
         case UnavailableError() | ApiError() | _:
             return FailureKind.UNAVAILABLE
-
-
-def _text(key: ObjectKey, error: RukPakError) -> str:
-    """The object, field and cause on one line. The server's text names no kind and no namespace."""
-    message = concise_message(error) if isinstance(error, ApiError) else str(error)
-    return message if str(key) in message else f"{key}: {message}"
 
 
 def lost_marks(live: ObservedObject, owner: Owner) -> Failure | None:

@@ -23,15 +23,13 @@ FieldStep = str | int | dict[str, Any]
 def without_fields(body: bytes, paths: Iterable[str]) -> bytes:
     manifest: dict[str, Any] = orjson.loads(body)
     for path in paths:
-        _remove(manifest, list(_steps(path)))
+        steps = list(_steps(path))
+        value: Any = manifest
+        for step in steps[:-1]:
+            value = _descend(value, step)
+        if steps and isinstance(value, dict) and isinstance(steps[-1], str):
+            value.pop(steps[-1], None)
     return canonical_json(manifest)
-
-
-def _remove(value: Any, steps: list[FieldStep]) -> None:
-    for step in steps[:-1]:
-        value = _descend(value, step)
-    if steps and isinstance(value, dict) and isinstance(steps[-1], str):
-        value.pop(steps[-1], None)
 
 
 def _descend(value: Any, step: FieldStep) -> Any:

@@ -4,7 +4,6 @@ The rule for Jobs is stricter than kstatus, to which a Job that has started is c
 the new one is healthy, and a Job may fail after hours.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest, condition, conditions, mappings, number, text
@@ -33,17 +32,15 @@ def _running(obj: Manifest) -> Health:
     ready = condition(obj, "Ready")
     if ready is not None and ready.is_true:
         return CURRENT
-    crashing = list(_crashing_containers(obj))
+    crashing = [
+        text(container, "name")
+        for path in ("status.initContainerStatuses", "status.containerStatuses")
+        for container in mappings(obj, path)
+        if text(container, "state.waiting.reason") == "CrashLoopBackOff"
+    ]
     if crashing:
         return failed(f"Containers in CrashLoop state: {','.join(crashing)}")
     return in_progress("Pod is running but is not Ready")
-
-
-def _crashing_containers(obj: Manifest) -> Iterator[str]:
-    for path in ("status.initContainerStatuses", "status.containerStatuses"):
-        for container in mappings(obj, path):
-            if text(container, "state.waiting.reason") == "CrashLoopBackOff":
-                yield text(container, "name")
 
 
 def _pending(obj: Manifest, now: datetime) -> Health:
@@ -73,7 +70,8 @@ def job(obj: Manifest) -> Health:
     found = {one.type: one for one in conditions(obj) if one.is_true}
     wanted = number(obj, "spec.completions", number(obj, "spec.parallelism", 1))
     if "Complete" in found:
-        return ENDED if _has_time_to_live(obj) else CURRENT
+        is_deleted_by_server = number(obj, "spec.ttlSecondsAfterFinished", -1) >= 0
+        return ENDED if is_deleted_by_server else CURRENT
     if "Failed" in found:
         return failed(f"Job Failed. failed: {number(obj, 'status.failed', 0)}/{wanted}")
     if "Suspended" in found:
@@ -83,8 +81,3 @@ def job(obj: Manifest) -> Health:
     if not text(obj, "status.startTime"):
         return in_progress("Job not started")
     return in_progress(f"Job in progress. succeeded: {number(obj, 'status.succeeded', 0)}/{wanted}")
-
-
-def _has_time_to_live(obj: Manifest) -> bool:
-    """The API server deletes it some time after its end."""
-    return number(obj, "spec.ttlSecondsAfterFinished", -1) >= 0

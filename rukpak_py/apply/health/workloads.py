@@ -10,7 +10,16 @@ def deployment(obj: Manifest) -> Health:
     found = conditions(obj)
     if any(c.type == "Progressing" and c.reason == "ProgressDeadlineExceeded" for c in found):
         return failed("Progress deadline exceeded")
-    counts = _deployment_counts(obj)
+    wanted = number(obj, "spec.replicas", 1)
+    replicas = number(obj, "status.replicas", 0)
+    updated = number(obj, "status.updatedReplicas", 0)
+    counts = (
+        _fewer("Replicas", replicas, wanted)
+        or _fewer("Updated", updated, wanted)
+        or _surplus(replicas, wanted)
+        or _fewer("Available", number(obj, "status.availableReplicas", 0), updated)
+        or _fewer("Ready", number(obj, "status.readyReplicas", 0), wanted)
+    )
     if counts is not None:
         return counts
     has_deadline = optional_number(obj, "spec.progressDeadlineSeconds") not in {None, _NO_DEADLINE}
@@ -20,19 +29,6 @@ def deployment(obj: Manifest) -> Health:
     if not any(c.type == "Available" and c.is_true for c in found):
         return in_progress("Deployment not Available")
     return CURRENT
-
-
-def _deployment_counts(obj: Manifest) -> Health | None:
-    wanted = number(obj, "spec.replicas", 1)
-    replicas = number(obj, "status.replicas", 0)
-    updated = number(obj, "status.updatedReplicas", 0)
-    return (
-        _fewer("Replicas", replicas, wanted)
-        or _fewer("Updated", updated, wanted)
-        or _surplus(replicas, wanted)
-        or _fewer("Available", number(obj, "status.availableReplicas", 0), updated)
-        or _fewer("Ready", number(obj, "status.readyReplicas", 0), wanted)
-    )
 
 
 def stateful_set(obj: Manifest) -> Health:

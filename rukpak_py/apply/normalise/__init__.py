@@ -28,8 +28,13 @@ class Normalised:
 
 def normalise(manifest: dict[str, Any], *, namespaced: bool, default_namespace: str) -> Normalised:
     """`namespaced`: the scope of the kind. `default_namespace` is for namespaced objects that name none."""
-    gvk = _kind(manifest)
-    metadata = _metadata(manifest, gvk)
+    api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
+    if not isinstance(kind, str) or not kind:
+        raise ContentError("a manifest has no kind")
+    if not isinstance(api_version, str) or not api_version:
+        raise ContentError(f"a manifest of kind {kind} has no apiVersion")
+    gvk = GroupVersionKind.parse(api_version, kind)
+    metadata = Notes(subject=f"a manifest of kind {gvk.kind}").mapping(manifest.get("metadata", {}), "metadata")
     key = _key(metadata, gvk, namespaced=namespaced, default_namespace=default_namespace)
     notes = Notes(subject=str(key))
     normal = normalise_metadata(metadata, notes, name=key.name, namespace=key.namespace)
@@ -39,19 +44,6 @@ def normalise(manifest: dict[str, Any], *, namespaced: bool, default_namespace: 
     if is_builtin(gvk.group):
         result = normalise_kind(without_blanks(result, gvk.group_kind, notes), gvk.group_kind, notes)
     return Normalised(manifest=result, warnings=tuple(notes.warnings))
-
-
-def _kind(manifest: dict[str, Any]) -> GroupVersionKind:
-    api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
-    if not isinstance(kind, str) or not kind:
-        raise ContentError("a manifest has no kind")
-    if not isinstance(api_version, str) or not api_version:
-        raise ContentError(f"a manifest of kind {kind} has no apiVersion")
-    return GroupVersionKind.parse(api_version, kind)
-
-
-def _metadata(manifest: dict[str, Any], gvk: GroupVersionKind) -> dict[str, Any]:
-    return Notes(subject=f"a manifest of kind {gvk.kind}").mapping(manifest.get("metadata", {}), "metadata")
 
 
 def _key(metadata: dict[str, Any], gvk: GroupVersionKind, *, namespaced: bool, default_namespace: str) -> ObjectKey:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.apply.permissions.grants import Binding, bindings_of, bounded, mapping, roles_of, text
+from rukpak_py.apply.permissions.grants import bindings_of, bounded, mapping, roles_of, text
 from rukpak_py.apply.permissions.permission import Permission, permissions_of, reduced, rules_of
 from rukpak_py.apply.permissions.resources import Resources
 from rukpak_py.core.objects import RBAC_GROUP
@@ -58,13 +58,9 @@ def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Permission]:
     for binding in bindings_of(objects):
         role = roles.get(binding.key)
         if escalate or role is None or role.is_aggregated:
-            yield _bind(binding)
+            yield Permission(binding.scope, "bind", RBAC_GROUP, f"{binding.role_kind.lower()}s", binding.role)
         else:
             yield from permissions_of(role.rules, binding.scope)
-
-
-def _bind(binding: Binding) -> Permission:
-    return Permission(binding.scope, "bind", RBAC_GROUP, f"{binding.role_kind.lower()}s", binding.role)
 
 
 def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) -> list[Json]:

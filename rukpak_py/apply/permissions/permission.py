@@ -33,19 +33,15 @@ class Permission(NamedTuple):
 def permissions_of(rules: object, scope: str) -> Iterator[Permission]:
     for rule in rules if isinstance(rules, list) else []:
         if isinstance(rule, Mapping):
-            yield from _permissions_of_rule(rule, scope)
-
-
-def _permissions_of_rule(rule: Mapping[str, Any], scope: str) -> Iterator[Permission]:
-    verbs = _texts(rule.get("verbs"))
-    names = _texts(rule.get("resourceNames")) or [""]
-    for verb, group, resource, name in product(
-        verbs, _texts(rule.get("apiGroups")), _texts(rule.get("resources")), names
-    ):
-        yield Permission(scope, verb, group, resource, name)
-    if not scope:  # a Role cannot allow URLs
-        for verb, url in product(verbs, _texts(rule.get("nonResourceURLs"))):
-            yield Permission(scope, verb, url=url)
+            verbs = _texts(rule.get("verbs"))
+        names = _texts(rule.get("resourceNames")) or [""]
+        for verb, group, resource, name in product(
+            verbs, _texts(rule.get("apiGroups")), _texts(rule.get("resources")), names
+        ):
+            yield Permission(scope, verb, group, resource, name)
+        if not scope:  # a Role cannot allow URLs
+            for verb, url in product(verbs, _texts(rule.get("nonResourceURLs"))):
+                yield Permission(scope, verb, url=url)
 
 
 class Held:
@@ -74,12 +70,9 @@ class Held:
             {permission.scope, ""}, {permission.verb, ALL}, {permission.group, ALL}, resources, {permission.name, ""}
         )
         return any(
-            wider != permission and wider in self._permissions for wider in map(Permission._make, _with_url(wider_ones))
+            wider != permission and wider in self._permissions
+            for wider in map(Permission._make, ((*permission, "") for permission in wider_ones))
         )
-
-
-def _with_url(permissions: Iterable[tuple[str, ...]]) -> Iterator[tuple[str, ...]]:
-    return ((*permission, "") for permission in permissions)
 
 
 def reduced(permissions: Iterable[Permission]) -> set[Permission]:

@@ -3,7 +3,7 @@
 Two lists, before an install or an upgrade of an OLM bundle, and only where the cluster serves OLM's kinds.
 """
 
-from collections.abc import AsyncIterator, Callable
+from collections.abc import Callable
 from contextlib import aclosing
 
 import msgspec
@@ -50,30 +50,24 @@ async def managed_by_olm(
     client: Client, find: Callable[[GroupVersionKind], Resource | None], olm: OlmIdentity
 ) -> list[str]:
     """The objects of OLM that are about this package."""
-    return [str(live.key) async for live in _managed(client, olm, find)]
-
-
-async def _managed(
-    client: Client, olm: OlmIdentity, find: Callable[[GroupVersionKind], Resource | None]
-) -> AsyncIterator[LiveObject]:
+    found: list[str] = []
     subscriptions, csvs = find(SUBSCRIPTION), find(CSV)
     if subscriptions is not None:
         async with aclosing(client.list_by_page(subscriptions, params={}, page=PAGE, full=True)) as pages:
             async for page in pages:
-                for live in page.items:
-                    if _package_of(live) == olm.package:
-                        yield live
+                found += [str(live.key) for live in page.items if _package_of(live) == olm.package]
     if csvs is not None:
         async with aclosing(
             client.list_by_page(csvs, params={"labelSelector": f"!{COPIED_LABEL}"}, page=PAGE)
         ) as pages:
             async for page in pages:
-                for live in page.items:
-                    if (
-                        live.key.name == olm.csv
-                        or _component_label(olm.package, live.key.namespace) in live.metadata.labels
-                    ):
-                        yield live
+                found += [
+                    str(live.key)
+                    for live in page.items
+                    if live.key.name == olm.csv
+                    or _component_label(olm.package, live.key.namespace) in live.metadata.labels
+                ]
+    return found
 
 
 def _component_label(package: str, namespace: str) -> str:

@@ -63,16 +63,17 @@ class ByType:
         if not value:
             if not (self.default or holder.dropped([self.field])):
                 return set()
-            if self._has_member_not_for(holder.live.get(self.field), holder.wanted):
+            if any(
+                holder.live.get(self.field) not in values
+                for name, values in self.members.items()
+                if name in holder.wanted
+            ):
                 rivals = {self.field}
             elif name_of(self.field) in holder.others:
                 return set()
             value = self.default
         rivals |= {name for name, values in self.members.items() if value not in values}
         return rivals & holder.live.keys() - holder.wanted.keys()
-
-    def _has_member_not_for(self, value: Any, fields: Mapping[str, Any]) -> bool:
-        return any(value not in values for name, values in self.members.items() if name in fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
