@@ -222,7 +222,10 @@ class OpenedBundle:
             case FormatName.REGISTRY:
                 rendering = self._rendered_registry(options)
             case FormatName.PLAIN:
-                rendering = self._rendered_plain(options)
+                from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
+
+                objects = [made.manifest() for made in PlainFormat().render(self.tree, options).objects]
+                rendering = Rendering(objects=objects, install_namespace=options.install_namespace)
             case FormatName.HELM:
                 rendering = self._rendered_chart(options, chart)
         return rendering if self.parity else _declared(rendering, is_told=self.format is not FormatName.HELM)
@@ -285,12 +288,6 @@ class OpenedBundle:
                 f"an object for the hook {hook!r} is left out: helm does not know it" for hook in made.unknown_hooks
             ],
         )
-
-    def _rendered_plain(self, options: RenderOptions) -> Rendering:
-        from rukpak_py.formats.plain import PlainFormat  # noqa: PLC0415 - registry+v1 does not pay for it
-
-        objects = [made.manifest() for made in PlainFormat().render(self.tree, options).objects]
-        return Rendering(objects=objects, install_namespace=options.install_namespace)
 
 
 def open_bundle(

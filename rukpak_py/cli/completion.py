@@ -10,7 +10,6 @@ directives. It splits `--option=value` itself and expects the value alone.
 
 import sys
 from collections.abc import Sequence
-from typing import Any
 
 import click
 from click.shell_completion import (
@@ -63,12 +62,12 @@ def register() -> None:
 def lines_for_kubectl(words: Sequence[str]) -> list[str]:
     *complete, incomplete = words or [""]
     found = ShellComplete(program, {}, KUBECTL_NAME, "").get_completions(complete, incomplete)
-    lines = [_line(item) for item in found if item.type not in _WITH_FILES]
+    lines = [
+        f"{item.value}\t{clean(item.help)}" if item.help else str(item.value)
+        for item in found
+        if item.type not in _WITH_FILES
+    ]
     return [*lines, _COMPLETE_FILES if any(item.type in _WITH_FILES for item in found) else _NO_FILES]
-
-
-def _line(item: "CompletionItem[Any]") -> str:
-    return f"{item.value}\t{clean(item.help)}" if item.help else str(item.value)
 
 
 def main() -> None:

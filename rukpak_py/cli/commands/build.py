@@ -63,7 +63,10 @@ def build(
     _check_usage(tag=tag, output=output, push=push, tool=tool, base_image=chosen["base_image"])
     if output is not None:
         layouts.check_output(output)
-    created = _created()
+    text = os.environ.get("SOURCE_DATE_EPOCH", "")
+    if text and not (text.isascii() and text.isdigit() and len(text) <= 11):
+        raise click.UsageError("SOURCE_DATE_EPOCH is not a number of seconds")
+    created = int(text) if text else None
     plan = make_plan(PackagingOptions(**chosen))
     if output is not None:
         layouts.check_apart(output, plan.places)
@@ -107,11 +110,3 @@ def _deliver(image: Image, *, tag: str, output: Path | None, push: str, plain_ht
         push_image(image, reference, plain_http=reference.is_on_loopback if plain_http is None else plain_http)
         click.echo(f"pushed {reference}", err=True)
     click.echo(image.digest)
-
-
-def _created() -> int | None:
-    """As reproducible builds say it, where they do."""
-    text = os.environ.get("SOURCE_DATE_EPOCH", "")
-    if text and not (text.isascii() and text.isdigit() and len(text) <= 11):
-        raise click.UsageError("SOURCE_DATE_EPOCH is not a number of seconds")
-    return int(text) if text else None

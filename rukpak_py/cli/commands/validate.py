@@ -52,7 +52,10 @@ def validate(
                 reports = _as_commands(found)
             case _:
                 reports = list(found)
-                _as_document(reports, output)
+                if output == "json":
+                    print_json(json_document.document(reports))
+                else:
+                    print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if all(report.is_valid for report in reports) else Exit.NO
@@ -84,10 +87,3 @@ def _as_commands(found: Iterable[CommandReport]) -> list[CommandReport]:
         reports.append(report)
         print_lines(map(clean_text, github.lines_of(report)))
     return reports
-
-
-def _as_document(reports: list[CommandReport], output: str) -> None:
-    if output == "json":
-        print_json(json_document.document(reports))
-    else:
-        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))

@@ -33,7 +33,14 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
             yield from _difference(difference, style)
     yield from _permissions(found, style)
     yield ""
-    yield _summary(found)
+    gained, lost = (sum(len(getattr(change, name)) for change in found.permissions) for name in ("gained", "lost"))
+    objects = [
+        f"{len(found.removed)} removed",
+        f"{len(found.added)} added",
+        f"{len(found.renamed)} renamed",
+        f"{len(found.changed)} changed",
+    ]
+    yield f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
 
 
 def _heading(change: FieldChange, text: str, style: Style) -> str:
@@ -93,17 +100,6 @@ def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
                 rules = rules_of(permission for permission in permissions if permission.scope == scope)
                 rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
                 yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
-
-
-def _summary(found: RenderingComparison) -> str:
-    gained, lost = (sum(len(getattr(change, name)) for change in found.permissions) for name in ("gained", "lost"))
-    objects = [
-        f"{len(found.removed)} removed",
-        f"{len(found.added)} added",
-        f"{len(found.renamed)} renamed",
-        f"{len(found.changed)} changed",
-    ]
-    return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
 
 
 def document(found: RenderingComparison) -> dict[str, Any]:

@@ -4,38 +4,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from rukpak_py.cli.reports.report import CommandReport
-from rukpak_py.core.findings import Finding
 
 
 def document(reports: Sequence[CommandReport]) -> dict[str, Any]:
     return {
-        "bundles": [_bundle(report) for report in reports],
+        "bundles": [
+            {
+                "path": report.path,
+                "format": report.format or None,
+                "valid": report.is_valid,
+                "failure": report.failure or None,
+                "errors": report.errors,
+                "warnings": report.warnings,
+                "findings": [
+                    {
+                        "rule": finding.rule,
+                        "severity": finding.severity.value,
+                        "message": finding.message,
+                        "hint": finding.hint or None,
+                        "file": finding.file or None,
+                        "line": finding.line or None,
+                        "column": finding.column or None,
+                        "path": finding.path or None,
+                    }
+                    for finding in report.findings
+                ],
+            }
+            for report in reports
+        ],
         "errors": sum(report.errors for report in reports),
         "warnings": sum(report.warnings for report in reports),
-    }
-
-
-def _bundle(report: CommandReport) -> dict[str, Any]:
-    return {
-        "path": report.path,
-        "format": report.format or None,
-        "valid": report.is_valid,
-        "failure": report.failure or None,
-        "errors": report.errors,
-        "warnings": report.warnings,
-        "findings": [_finding(finding) for finding in report.findings],
-    }
-
-
-def _finding(finding: Finding) -> dict[str, Any]:
-    """A finding as JSON. Unknown values are null: a line is never 0."""
-    return {
-        "rule": finding.rule,
-        "severity": finding.severity.value,
-        "message": finding.message,
-        "hint": finding.hint or None,
-        "file": finding.file or None,
-        "line": finding.line or None,
-        "column": finding.column or None,
-        "path": finding.path or None,
     }

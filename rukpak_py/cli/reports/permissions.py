@@ -6,7 +6,7 @@ from typing import Any
 from rukpak_py.apply.permissions.grants import Grants
 from rukpak_py.apply.permissions.installer import Needs
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
-from rukpak_py.apply.permissions.risky import PermissionWarning, warnings_of
+from rukpak_py.apply.permissions.risky import warnings_of
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 
 Json = dict[str, Any]
@@ -59,7 +59,10 @@ def document(grants: Grants, needs: Needs) -> Json:
                 "holder": holder._asdict(),
                 "namespace": scope or None,
                 "rules": rules_of(_of_scope(permissions, scope)),
-                "warnings": [_warning(warning) for warning in warnings_of(_of_scope(permissions, scope))],
+                "warnings": [
+                    {"id": warning.id, "text": warning.text, "rules": rules_of(warning.permissions)}
+                    for warning in warnings_of(_of_scope(permissions, scope))
+                ],
             }
             for holder, permissions in grants.permissions.items()
             for scope in _scopes(permissions)
@@ -74,10 +77,6 @@ def document(grants: Grants, needs: Needs) -> Json:
         ],
         "installer": [{"namespace": scope or None, "rules": rules} for scope, rules in needs.rules.items()],
     }
-
-
-def _warning(warning: PermissionWarning) -> Json:
-    return {"id": warning.id, "text": warning.text, "rules": rules_of(warning.permissions)}
 
 
 def _scopes(permissions: Iterable[Permission]) -> list[str]:

@@ -76,7 +76,8 @@ def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[st
             "region": _region(report, finding),
         }
     }
-    logical = _logical_name(report, finding)
+    parts = [finding.location if places.is_inside_archive(report) else "", finding.path]
+    logical = " ".join(part for part in parts if part)
     if logical:
         location["logicalLocations"] = [{"fullyQualifiedName": logical}]
     return {
@@ -93,11 +94,6 @@ def _region(report: CommandReport, finding: Finding) -> dict[str, Any]:
     if not finding.line or places.is_inside_archive(report):
         return {"startLine": 1}
     return {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
-
-
-def _logical_name(report: CommandReport, finding: Finding) -> str:
-    parts = [finding.location if places.is_inside_archive(report) else "", finding.path]
-    return " ".join(part for part in parts if part)
 
 
 def _notification(report: CommandReport) -> dict[str, Any]:
