@@ -32,15 +32,11 @@ def ensure(engine: Engine) -> str:
         return PUBLIC
     image = f"localhost/rukpak-py/base:{_recipe_key()}"
     if not engine.has(image):
-        _make(engine, image)
+        with tempfile.TemporaryDirectory() as folder:
+            archive = Path(folder, "rootfs.tar")
+            debian.bootstrap(PACKAGES, archive, purpose="making a base image (RUKPAK_BASE_IMAGE names a ready one)")
+            engine.import_rootfs(archive, image)
     return image
-
-
-def _make(engine: Engine, image: str) -> None:
-    with tempfile.TemporaryDirectory() as folder:
-        archive = Path(folder, "rootfs.tar")
-        debian.bootstrap(PACKAGES, archive, purpose="making a base image (RUKPAK_BASE_IMAGE names a ready one)")
-        engine.import_rootfs(archive, image)
 
 
 def _recipe_key() -> str:

@@ -48,7 +48,10 @@ def build(steps: Steps) -> Path:
     with steps.step("wheels"):
         wheels.collect(ROOT, cache, ROOT / "build/wheels", python_version=builder.python_version(base))
     with steps.step("helm"):
-        _collect_programs()
+        # Charts are rendered by the helm that the tests have: pinned, built from its Go module, downloaded nowhere.
+        shutil.rmtree(PROGRAMS, ignore_errors=True)
+        PROGRAMS.mkdir(parents=True)
+        shutil.copy(binaries.path("helm"), PROGRAMS)
     with steps.step("image"):
         builder.build(name(), ROOT, {"BASE_IMAGE": base, **_labels()})
     with steps.step(f"archive {ARCHIVE.relative_to(ROOT)}"):
@@ -65,13 +68,6 @@ def _key(base: str) -> str:
     for file in [*(ROOT / name for name in RECIPE), *sources]:
         key.update(f"{file.relative_to(ROOT)} {hashlib.sha256(file.read_bytes()).hexdigest()}\n".encode())
     return key.hexdigest()
-
-
-def _collect_programs() -> None:
-    """Charts are rendered by the helm that the tests have: pinned, built from its Go module, downloaded nowhere."""
-    shutil.rmtree(PROGRAMS, ignore_errors=True)
-    PROGRAMS.mkdir(parents=True)
-    shutil.copy(binaries.path("helm"), PROGRAMS)
 
 
 def _labels() -> dict[str, str]:
