@@ -14,15 +14,19 @@ from datetime import UTC, datetime
 from rukpak_py.apply.health.causes import cause_among, own_cause, pod_selector
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest
 from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
-from rukpak_py.apply.health.infrastructure import (
+from rukpak_py.apply.health.kinds import (
     api_service,
     custom_resource_definition,
+    daemon_set,
+    deployment,
+    job,
     persistent_volume_claim,
+    pod,
+    replica_set,
     service,
+    stateful_set,
 )
-from rukpak_py.apply.health.pods import job, pod
 from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
-from rukpak_py.apply.health.workloads import daemon_set, deployment, replica_set, stateful_set
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 
 __all__ = ["Health", "HealthStatus", "cause_among", "describe", "has_health", "judge"]

@@ -11,10 +11,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from rukpak_py.apply.normalise.blanks import without_blanks
-from rukpak_py.apply.normalise.edit import without
 from rukpak_py.apply.normalise.kinds import normalise_kind
 from rukpak_py.apply.normalise.metadata import is_path_segment, normalise_metadata
-from rukpak_py.apply.normalise.notes import Notes
+from rukpak_py.apply.normalise.notes import Notes, without
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey

@@ -9,9 +9,8 @@ from typing import Any
 
 from rukpak_py.api.metadata import other_injectors
 from rukpak_py.api.names import INJECT_CA_ANNOTATION
-from rukpak_py.apply.normalise.edit import edit, edit_each, without
 from rukpak_py.apply.normalise.lists import POD_SPEC_PATHS, drop_blank_protocols, merge_account_secrets, merge_pod_lists
-from rukpak_py.apply.normalise.notes import Notes
+from rukpak_py.apply.normalise.notes import Notes, edit, edit_each, without
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 
 

@@ -9,8 +9,7 @@ Keys that POST refuses too (container names, mount paths, volumes, Service ports
 from collections.abc import Callable, Hashable, Mapping
 from typing import Any
 
-from rukpak_py.apply.normalise.edit import edit, edit_each, without
-from rukpak_py.apply.normalise.notes import Notes
+from rukpak_py.apply.normalise.notes import Notes, edit, edit_each, without
 from rukpak_py.core.objects import GroupKind
 
 _TEMPLATE = ("spec", "template", "spec")

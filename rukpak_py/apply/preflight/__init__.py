@@ -6,7 +6,7 @@ gates that cost no call are all asked, and everything that any of them refuses i
 refuses ends it.
 """
 
-from rukpak_py.apply.preflight import content_gates, olm, plan_gates
+from rukpak_py.apply.preflight import gates, olm
 from rukpak_py.apply.preflight.gate import (
     AnyRefusal,
     Candidate,
@@ -32,14 +32,14 @@ __all__ = [
 ]
 
 GATES = (
-    without_calls("itself", GatePhase.CONTENT, content_gates.contains_itself),
-    without_calls("kinds", GatePhase.CONTENT, content_gates.missing_kinds),
-    without_calls("storable kinds", GatePhase.CONTENT, content_gates.unstorable_kinds),
-    without_calls("requirements", GatePhase.CONTENT, content_gates.missing_requirements),
-    without_calls("namespaces", GatePhase.CONTENT, content_gates.missing_namespaces),
-    without_calls("certificates", GatePhase.CONTENT, content_gates.wrong_certificates),
-    without_calls("ownership", GatePhase.PLAN, plan_gates.names_of_others),
-    Gate(name="still exists", phase=GatePhase.PLAN, ask=plan_gates.deployment_is_gone),
+    without_calls("itself", GatePhase.CONTENT, gates.contains_itself),
+    without_calls("kinds", GatePhase.CONTENT, gates.missing_kinds),
+    without_calls("storable kinds", GatePhase.CONTENT, gates.unstorable_kinds),
+    without_calls("requirements", GatePhase.CONTENT, gates.missing_requirements),
+    without_calls("namespaces", GatePhase.CONTENT, gates.missing_namespaces),
+    without_calls("certificates", GatePhase.CONTENT, gates.wrong_certificates),
+    without_calls("ownership", GatePhase.PLAN, gates.names_of_others),
+    Gate(name="still exists", phase=GatePhase.PLAN, ask=gates.deployment_is_gone),
     Gate(name="olm", phase=GatePhase.PLAN, ask=olm.managed_elsewhere, holds=True),
-    Gate(name="dry run", phase=GatePhase.DRY_RUN, ask=plan_gates.refused_by_server),
+    Gate(name="dry run", phase=GatePhase.DRY_RUN, ask=gates.refused_by_server),
 )

@@ -9,8 +9,8 @@ from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
 from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase
+from rukpak_py.apply.preflight.gates import created_keys
 from rukpak_py.apply.preflight.olm import managed_by_olm
-from rukpak_py.apply.preflight.plan_gates import created_keys
 from rukpak_py.apply.results import DryRun
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache

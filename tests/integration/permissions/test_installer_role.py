@@ -13,8 +13,7 @@ import orjson
 import pytest
 
 import rukpak_py
-from rukpak_py.apply.permissions.installer import manifests_of, needs_of
-from rukpak_py.apply.permissions.resources import Resources
+from rukpak_py.apply.permissions.installer import Resources, manifests_of, needs_of
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError

@@ -4,9 +4,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.permissions.installer import manifests_of, needs_of
+from rukpak_py.apply.permissions.installer import manifests_of, needs_of, plural_of
 from rukpak_py.apply.permissions.permission import Held, Permission, permissions_of
-from rukpak_py.apply.permissions.resources import plural_of
 from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
 
 CRD = manifest(

@@ -21,15 +21,17 @@ from rukpak_py.apply.preflight import (
     RefusedObjects,
     Untried,
 )
-from rukpak_py.apply.preflight.content_gates import (
+from rukpak_py.apply.preflight.gates import (
     contains_itself,
+    deployment_is_gone,
     missing_kinds,
     missing_namespaces,
     missing_requirements,
+    names_of_others,
+    refused_by_server,
     unstorable_kinds,
 )
 from rukpak_py.apply.preflight.olm import managed_elsewhere
-from rukpak_py.apply.preflight.plan_gates import deployment_is_gone, names_of_others, refused_by_server
 from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement

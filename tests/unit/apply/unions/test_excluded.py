@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.field_paths import Item, Path, placed
-from rukpak_py.apply.unions.excluded import excluded
+from rukpak_py.apply.unions.move import excluded
 from rukpak_py.core.objects import ADMISSION_GROUP, GroupKind
 
 DEPLOYMENT = GroupKind("apps", "Deployment")
