@@ -4,12 +4,13 @@ Every text that may come from a bundle passes `clean`: nothing in content may mo
 direction of writing around. Colours and the progress line are for terminals only, and NO_COLOR switches them off.
 """
 
+import json
 import os
 import re
 import shutil
 import sys
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from enum import IntEnum
 from importlib import import_module
 from typing import IO, Any
@@ -155,3 +156,33 @@ class LazyGroup(click.Group):
             command: click.Command = getattr(import_module(module), attribute)
             return command
         return super().get_command(ctx, cmd_name)
+
+
+def print_lines(lines: Iterable[str]) -> None:
+    for line in lines:
+        click.echo(line)
+
+
+def print_json(document: Any) -> None:
+    click.echo(clean_text(json.dumps(document, indent=2, ensure_ascii=False)))
+
+
+def print_yaml(documents: Iterable[Any]) -> None:
+    from rukpak_py.content.yaml_dump import dump_all  # noqa: PLC0415 - only this output needs the writer
+
+    for text in dump_all(documents):
+        click.echo(text, nl=False)
+
+
+def print_list(objects: list[Any]) -> None:
+    print_json({"apiVersion": "v1", "kind": "List", "items": objects})
+
+
+def print_warning(text: str) -> None:
+    click.echo(f"{Style(sys.stderr).paint('Warning:', 'yellow', 'bold')} {clean(text)}", err=True)
+
+
+def warn_of_nothing(objects: Sequence[Any], path: str) -> None:
+    """Nothing is printed for it, which looks like a failure."""
+    if not objects:
+        print_warning(f"{path}: the bundle has no objects")

@@ -6,8 +6,7 @@ from pathlib import Path
 import click
 
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
-from rukpak_py.cli.printing import print_lines
-from rukpak_py.cli.terminal import Exit, epilog
+from rukpak_py.cli.terminal import Exit, epilog, print_lines
 
 STANDARD_OUTPUT = Path("-")
 

@@ -6,8 +6,7 @@ import click
 
 from rukpak_py.cli.packaging.generating import carry_out
 from rukpak_py.cli.packaging.plan import PackagingOptions, generating_options, make_plan
-from rukpak_py.cli.printing import print_lines
-from rukpak_py.cli.terminal import epilog
+from rukpak_py.cli.terminal import epilog, print_lines
 
 
 @click.command(epilog=epilog(failed="the manifests cannot be read, or the files cannot be written"))

@@ -6,7 +6,6 @@ from typing import Any
 import click
 
 from rukpak_py.cli import inspection
-from rukpak_py.cli.printing import print_json, print_lines, print_warning
 from rukpak_py.cli.render_flags import (
     chart_options,
     chart_options_of,
@@ -16,7 +15,7 @@ from rukpak_py.cli.render_flags import (
     path_argument,
 )
 from rukpak_py.cli.reports import inspection as report
-from rukpak_py.cli.terminal import Style, epilog
+from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import RenderOptions

@@ -8,10 +8,9 @@ import click
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import manifests_of, needs_of
-from rukpak_py.cli.printing import print_json, print_lines, print_warning, print_yaml
 from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
 from rukpak_py.cli.reports import permissions as report
-from rukpak_py.cli.terminal import Style, epilog
+from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning, print_yaml
 
 _NO_NAMES = {"", ".", ".."}
 

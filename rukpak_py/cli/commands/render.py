@@ -4,9 +4,8 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli.printing import print_list, print_warning, print_yaml, warn_of_nothing
 from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
-from rukpak_py.cli.terminal import epilog
+from rukpak_py.cli.terminal import epilog, print_list, print_warning, print_yaml, warn_of_nothing
 from rukpak_py.formats.detection import FormatName
 
 

@@ -7,8 +7,7 @@ import click
 
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
-from rukpak_py.cli.printing import print_warning
-from rukpak_py.cli.terminal import Exit, Progress, clean, epilog
+from rukpak_py.cli.terminal import Exit, Progress, clean, epilog, print_warning
 
 if TYPE_CHECKING:
     from rukpak_py.content.tree import Tree

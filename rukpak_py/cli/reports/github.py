@@ -6,7 +6,6 @@ of its own.
 
 from collections.abc import Iterator
 
-from rukpak_py.cli.reports import places
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.findings import Finding, Severity
 
@@ -16,19 +15,19 @@ _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 def lines_of(report: CommandReport) -> Iterator[str]:
     if report.failure:
         nowhere = Finding(rule="", severity=Severity.ERROR, message="")
-        properties = f"file={_property(places.file_of(report, nowhere))},title=cannot be read"
+        properties = f"file={_property(report.file_of(nowhere))},title=cannot be read"
         yield f"::error {properties}::{_message(report.failure)}"
     for finding in report.findings:
         properties = ",".join(f"{key}={_property(value)}" for key, value in _properties(report, finding))
         text = f"{finding.message}\n{finding.hint}" if finding.hint else finding.message
-        if places.is_inside_archive(report) and finding.location:
+        if report.is_of_archive and finding.location:
             text = f"{finding.location}: {text}"
         yield f"::{_COMMANDS[finding.severity]} {properties}::{_message(text)}"
 
 
 def _properties(report: CommandReport, finding: Finding) -> Iterator[tuple[str, str]]:
-    yield "file", places.file_of(report, finding)
-    if finding.line and not places.is_inside_archive(report):
+    yield "file", report.file_of(finding)
+    if finding.line and not report.is_of_archive:
         yield "line", str(finding.line)
         if finding.column:
             yield "col", str(finding.column)

@@ -1,7 +1,9 @@
 """Report of one checked bundle, and descriptions of rules, as every output format takes them."""
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 from rukpak_py.core.findings import Finding, Severity
 
@@ -24,6 +26,15 @@ class CommandReport:
     @property
     def is_valid(self) -> bool:
         return not self.failure and not self.errors
+
+    @property
+    def is_of_archive(self) -> bool:
+        return not Path(self.path).is_dir()
+
+    def file_of(self, finding: Finding) -> str:
+        """The file relative to the working directory. One inside an archive has no path of its own: the archive."""
+        file = Path(self.path, finding.file) if finding.file and not self.is_of_archive else Path(self.path)
+        return Path(os.path.relpath(file)).as_posix()
 
     def _count(self, severity: Severity) -> int:
         return sum(finding.severity is severity for finding in self.findings)

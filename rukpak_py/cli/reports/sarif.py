@@ -8,7 +8,6 @@ from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
-from rukpak_py.cli.reports import places
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.findings import Finding, Severity
 
@@ -72,11 +71,11 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
 def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[str, Any]:
     location: dict[str, Any] = {
         "physicalLocation": {
-            "artifactLocation": {"uri": _uri(places.file_of(report, finding))},
+            "artifactLocation": {"uri": _uri(report.file_of(finding))},
             "region": _region(report, finding),
         }
     }
-    parts = [finding.location if places.is_inside_archive(report) else "", finding.path]
+    parts = [finding.location if report.is_of_archive else "", finding.path]
     logical = " ".join(part for part in parts if part)
     if logical:
         location["logicalLocations"] = [{"fullyQualifiedName": logical}]
@@ -91,13 +90,13 @@ def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[st
 
 def _region(report: CommandReport, finding: Finding) -> dict[str, Any]:
     """Region of a finding: the first line where it is about a whole file or lies inside an archive."""
-    if not finding.line or places.is_inside_archive(report):
+    if not finding.line or report.is_of_archive:
         return {"startLine": 1}
     return {"startLine": finding.line, **({"startColumn": finding.column} if finding.column else {})}
 
 
 def _notification(report: CommandReport) -> dict[str, Any]:
-    uri = _uri(places.file_of(report, Finding(rule="", severity=Severity.ERROR, message="")))
+    uri = _uri(report.file_of(Finding(rule="", severity=Severity.ERROR, message="")))
     return {
         "descriptor": {"id": _UNREADABLE},
         "level": "error",
