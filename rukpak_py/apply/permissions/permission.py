@@ -32,8 +32,9 @@ class Permission(NamedTuple):
 
 def permissions_of(rules: object, scope: str) -> Iterator[Permission]:
     for rule in rules if isinstance(rules, list) else []:
-        if isinstance(rule, Mapping):
-            verbs = _texts(rule.get("verbs"))
+        if not isinstance(rule, Mapping):
+            continue
+        verbs = _texts(rule.get("verbs"))
         names = _texts(rule.get("resourceNames")) or [""]
         for verb, group, resource, name in product(
             verbs, _texts(rule.get("apiGroups")), _texts(rule.get("resources")), names
