@@ -1,10 +1,8 @@
-"""ConfigMaps of the system namespace, and Bundles, watched by every replica: the webhooks answer from them.
+"""ConfigMaps of the system namespace, and the Bundles that use them, watched by every replica for the webhooks.
 
 Of each ConfigMap only its name and whether it is immutable are remembered; the content is dropped as it arrives.
 A ConfigMap never becomes mutable again, so an immutable one is answered from the watch. Everything else (not seen yet,
 or mutable a moment ago) is read from the API server: no review is refused because our watch is late.
-
-The leader subscribes to both watches. It has no other watch of Bundles, so there is no second one to agree with.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,7 +10,6 @@ from collections.abc import Callable, Sequence
 import msgspec
 
 from rukpak_py.controllers.system_objects import SystemObjects
-from rukpak_py.core.nesting import cut
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.informer import Informer
@@ -88,28 +85,18 @@ class _BundleHead(msgspec.Struct, frozen=True):
     spec: _Spec = _Spec()
 
 
-class BundleWatch:
-    """All Bundles, whatever their class, and which ConfigMaps they refer to."""
+class ConfigMapUsers:
+    """Bundles that refer to ConfigMaps, by a watch of its own, because every replica serves the webhook."""
 
     def __init__(self, client: Client, *, on_restore: OnRestore | None = None) -> None:
         self._users: dict[str, set[str]] = {}
         self._named: dict[str, frozenset[str]] = {}
-        self._listeners: list[OnChange] = []
         self.informer = Informer(client, BUNDLES, full=True, on_change=self._changed, on_restore=on_restore)
-
-    def subscribe(self, listener: OnChange) -> None:
-        """Call it with every Bundle that is there, and at every change from now on.
-
-        While the kind is not served nothing is known to be deleted: a server that starts may answer so, too.
-        """
-        self._listeners.append(listener)
-        for live in self.informer:
-            listener(live.key, None, live)
 
     async def using(self, config_map: str) -> Sequence[str]:
         return sorted(self._users.get(config_map, ()))
 
-    def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
+    def _changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
         names = _config_maps_of(new) if new is not None else frozenset()
         for name in self._named.pop(key.name, frozenset()) - names:
             self._users[name].discard(key.name)
@@ -119,15 +106,12 @@ class BundleWatch:
             self._users.setdefault(name, set()).add(key.name)
         if names:
             self._named[key.name] = names
-        if new is not None or self.informer.served:
-            for listener in self._listeners:
-                listener(key, old, new)
 
 
 def _config_maps_of(bundle: LiveObject) -> frozenset[str]:
     """Whatever its type, as the original: a Bundle that lists a ConfigMap uses it."""
     try:
-        source = msgspec.json.decode(cut(bundle.json or b"{}"), type=_BundleHead).spec.source
+        source = msgspec.json.decode(bundle.json or b"{}", type=_BundleHead).spec.source
     except msgspec.DecodeError:
         return frozenset()
     return frozenset(item.config_map.name for item in source.config_maps or [] if item.config_map.name)

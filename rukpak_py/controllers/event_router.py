@@ -1,8 +1,8 @@
 """The events of our own kinds: into which cache they go, and which keys they bring back.
 
-Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Bundles come the
-same way from the watch of them that every replica has. Other keys are brought back by watches, by the ends of jobs, and
-by their own back-off; this has it in one place. All of it belongs to our loop.
+Kopf's handlers do two things: put the body into a cache (or drop it) and add a key to a queue. Other keys are
+brought back by watches, by the ends of jobs, and by their own back-off; this has it in one place. All of it belongs to
+our loop.
 """
 
 import logging
@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
-import orjson
-
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
     BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
@@ -35,7 +34,7 @@ from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import BackOff, Queue
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.nesting import ACCEPTED, cut, nests_deeper
+from rukpak_py.core.nesting import ACCEPTED, nests_deeper
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.formats.helm.settings import refers_to
@@ -85,7 +84,7 @@ class WatchedKind(Generic[Kind]):
         self._attached = listeners
 
     def handler(self) -> Handler:
-        return Handler(plural=self.plural, may_be_ours=_is_ours_by_itself, seen=self.event)
+        return Handler(plural=self.plural, may_be_ours=_may_be_ours, seen=self.event)
 
     def event(self, event: str | None, body: Mapping[str, Any]) -> None:
         is_known = (body.get("metadata") or {}).get("name", "") in self.cache  # a class that changes away is noticed
@@ -138,13 +137,7 @@ class EventRouter:
         self.waiting = WaitingDeployments(watch_quotas=watch_quotas)
 
     def handlers(self) -> list[Handler]:
-        return [self.deployments.handler(), self.instances.handler()]
-
-    def bundle_observed(self, _key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
-        live = new or old
-        if live is not None:
-            body = orjson.loads(cut(live.json or b"{}"))
-            self.bundles.event("MODIFIED" if new is not None else "DELETED", body)
+        return [self.bundles.handler(), self.deployments.handler(), self.instances.handler()]
 
     def close(self) -> None:
         """Close the queues: no key is given out any more."""
@@ -234,6 +227,12 @@ def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) 
         raise ContentError(
             f"the spec of {obj.metadata.name} is nested more than {ACCEPTED} levels deep; make it flatter"
         )
+
+
+def _may_be_ours(body: Mapping[str, Any]) -> bool:
+    """Judge without the caches, so take every Bundle of a deployment: we create those, and know them before Kopf."""
+    owners = (body.get("metadata") or {}).get("ownerReferences") or ()
+    return _is_ours_by_itself(body) or any(owner.get("kind") == BUNDLE_DEPLOYMENT_KIND for owner in owners)
 
 
 def _is_ours_by_itself(body: Mapping[str, Any]) -> bool:

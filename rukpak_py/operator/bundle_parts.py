@@ -130,8 +130,10 @@ class BundleParts:
 
     async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
         """Delete the uploads of Bundles that are gone, whatever their class was."""
-        is_known = is_sure and self._all_bundles.synced.is_set()
-        uids = {live.metadata.uid for live in self._all_bundles} if is_known else None
+        all_bundles = self._all_bundles
+        # While the kind is not served, the informer shows none of the Bundles that are there.
+        is_known = is_sure and all_bundles.synced.is_set() and all_bundles.served
+        uids = {live.metadata.uid for live in all_bundles} if is_known else None
         await asyncio.to_thread(self._uploads.sweep, uids)
 
     def _sources(

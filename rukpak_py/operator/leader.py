@@ -11,13 +11,17 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
-from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
+from rukpak_py.api.reading import read_bundle
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.reconcile_loop import work
-from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
+from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watching import WatchStatus
@@ -38,23 +42,23 @@ class Leader:
         settings: Settings,
         connection: Connection,
         client: Client,
-        bundles: BundleWatch,
+        all_bundles: Informer,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_end: Callable[[], None],
     ) -> None:
-        """`bundles`, `config_maps`: the watches that every replica has.
+        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
 
         `on_restore` is called when etcd was restored from a backup, `on_end` when a part has ended by itself and the
         rest is about to be stopped.
         """
         self._on_end = on_end
-        self._bundles = bundles
+        self._all_bundles = all_bundles
         self._parts = LeaderParts(
             settings,
             client,
-            bundles,
+            all_bundles,
             config_maps,
             on_restore=on_restore,
             on_gap=self._look_for_missed_deletions,
@@ -119,8 +123,7 @@ class Leader:
             self._parts.bundles.start_watching_pods()
             stack.push_async_callback(self._parts.bundles.unpack_pods.close)
             stack.push_async_callback(self._parts.quotas.stop)
-            self._bundles.subscribe(self._parts.router.bundle_observed)
-            known = asyncio.create_task(self._bundles.informer.wait_synced(), name="know Bundles")
+            known = asyncio.create_task(self._know_bundles(), name="know Bundles")
             told = asyncio.create_task(self._know_deployments(), name="know BundleDeployments")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known, told)]
             stack.push_async_callback(self._drain, workers)
@@ -153,7 +156,7 @@ class Leader:
                 await asyncio.gather(*others, return_exceptions=True)
 
     def _workers(self, known: asyncio.Task[None], told: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
-        """`known`: the Bundles are, which deployments would else create again; `told`: Kopf has told of deployments."""
+        """`known`: the Bundles are; `told`: Kopf has told of the deployments."""
 
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
@@ -164,7 +167,6 @@ class Leader:
             )
 
         async def work_on_bundles() -> None:
-            await asyncio.shield(told)
             await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconciler.reconcile)
 
         async def work_on_instances() -> None:
@@ -174,14 +176,26 @@ class Leader:
         kinds = (work_on_bundles, work_on_deployments, work_on_instances)
         return [one() for one in kinds for _ in range(WORKERS)]
 
-    async def _know_deployments(self) -> None:
-        """An instance would else create one that is there, and a Bundle would be fetched for a class that is not known.
+    async def _know_bundles(self) -> None:
+        """Kopf lists both kinds at once: a deployment that came first would create a Bundle that is there already."""
+        await self._all_bundles.wait_synced()
+        while any(self._is_awaited(live) for live in self._all_bundles):  # noqa: ASYNC110 - two watches change it
+            await asyncio.sleep(0.02)
 
-        One that comes later costs a request, no more.
-        """
+    async def _know_deployments(self) -> None:
+        """The same for instances, which own deployments. One that comes later still costs a request, no more."""
         while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
             await asyncio.sleep(0.05)
         await asyncio.sleep(LISTING_GRACE_SECONDS)
+
+    def _is_awaited(self, live: LiveObject) -> bool:
+        """Kopf will tell of it and has not yet."""
+        if live.key.name in self._parts.router.bundles.cache:
+            return False
+        try:
+            return read_bundle(live.json or b"").spec.provisioner_class in CLASSES
+        except ContentError:
+            return False  # left out there, too
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Let the workers finish what they have in hand, unless we were abandoned; a cancellation means just that."""

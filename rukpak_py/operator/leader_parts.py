@@ -12,7 +12,7 @@ from rukpak_py.apply.observed_object import ObservedObject, observed_object
 from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.api_server_addresses import ApiServerAddresses
 from rukpak_py.controllers.cluster import Cluster
-from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.deployment.reapplying import reapply
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.digest_key import DigestKeySecret
@@ -50,19 +50,19 @@ class LeaderParts:
         self,
         settings: Settings,
         client: Client,
-        bundles: BundleWatch,
+        all_bundles: Informer,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_gap: Callable[[], None],
     ) -> None:
-        """`bundles`, `config_maps`: the watches that every replica has.
+        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
 
         `on_restore` is called when etcd was restored from a backup, `on_gap` in Kopf's thread when its watches may have
         missed something.
         """
         self._client = client
-        self._all_bundles = bundles.informer
+        self._all_bundles = all_bundles
         self.quotas = QuotaWatch(client)
         self.router = EventRouter(watch_quotas=self.quotas.start)
         self.quotas.subscribe(self.router.quota_changed)
@@ -106,7 +106,7 @@ class LeaderParts:
             settings,
             client,
             self.router,
-            all_bundles=bundles.informer,
+            all_bundles=all_bundles,
             system=system,
             content=self.content,
             reading=self.reading,
@@ -157,7 +157,7 @@ class LeaderParts:
             versions=versions,
         )
         self.kopf_watches = KopfWatches(
-            (BUNDLE_DEPLOYMENTS,), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
+            (BUNDLES, BUNDLE_DEPLOYMENTS), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
         )
         self.housekeeping = Housekeeping(
             self.router,

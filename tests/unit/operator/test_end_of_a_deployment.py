@@ -19,7 +19,7 @@ from rukpak_py.api.reading import to_json
 from rukpak_py.apply.orphan_cleanup import OrphanCleanup
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.rendering import NotRendered, Rendered, Renderer
@@ -28,6 +28,8 @@ from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.operator.leader_parts import LeaderParts
 from rukpak_py.operator.settings import read_settings
 from tests.unit.controllers.deployment.parts import attempt
@@ -102,7 +104,7 @@ async def parts(tmp_path: Path) -> AsyncIterator[LeaderParts]:
     parts = LeaderParts(
         read_settings([*flags, "--system-namespace", "system"], {}),
         client,
-        BundleWatch(client),
+        Informer(client, BUNDLES),
         ConfigMapWatch(client, "system"),
         on_restore=lambda *_: None,
         on_gap=lambda: None,
