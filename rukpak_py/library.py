@@ -191,9 +191,9 @@ class OpenedBundle:
 
     def warnings(self) -> list[Finding]:
         """Findings about objects that a rendering leaves out, adds or merges without refusing the bundle."""
-        from rukpak_py.formats import validation  # noqa: PLC0415 - who only renders does not pay for it
+        from rukpak_py.formats.render_warnings import render_warnings  # noqa: PLC0415 - only `render` prints them
 
-        return validation.render_warnings(
+        return render_warnings(
             self.format, self.tree, lambda: self.reading, self.limits, is_directory=self.is_directory
         )
 

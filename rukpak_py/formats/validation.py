@@ -5,7 +5,7 @@ follows from that is not reported. A profile adds rules or changes severities, n
 profile refuses; with OPM, what `opm` does; with both, what either does.
 """
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import chain, islice
 from typing import Any, Final, TypeAlias
@@ -22,11 +22,11 @@ from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_rules import PlainReading
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, WRONG_TYPE, Reading
-from rukpak_py.formats.registry_v1.rules import additional, collisions, rule_sets, shipped, workloads
+from rukpak_py.formats.registry_v1.rules import rule_sets
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge, severity_in
 
-__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "render_warnings", "validate"]
+__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]
 
 _MOST_OF_A_FILE: Final = 20
 _METADATA_SUFFIXES: Final = (".yaml", ".yml", ".json")
@@ -48,7 +48,6 @@ _MAY_LIE_DEEPER: Final = "RV1-004"
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY, plain_rules.FIELDS)
 HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
-_FIELDS_OF_ROLES = "RV1-945"  # the only one of its family that tells of a rendering, not of a cluster
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -180,28 +179,3 @@ class _Told:
 
 def _order(finding: Finding) -> tuple[str, int, int, bool, str, str]:
     return finding.file, finding.line, finding.column, not finding.is_error, finding.rule, finding.message
-
-
-def render_warnings(
-    format_name: FormatName, tree: Tree, read: Callable[[], Reading], limits: Limits, *, is_directory: bool
-) -> list[Finding]:
-    """Findings about what a rendering leaves out, adds or merges without refusing it; `render` prints them beside it.
-
-    `read` gives the reading of a registry+v1 bundle. `is_directory`: the tree does not come from an archive.
-    """
-    locator = Locator(tree, limits)
-    match format_name:
-        case FormatName.HELM:
-            chart = ChartReading.of(tree, limits, is_directory=is_directory)
-            return list(judge((helm_rules.RENDERING,), chart, locator))
-        case FormatName.PLAIN:
-            return list(judge((plain_rules.FIELDS,), PlainReading.of(tree, limits), locator))
-        case FormatName.REGISTRY:
-            reading = read()
-            found = [defect.finding for defect in reading.defects]
-            found += judge((additional.READING_FAMILY,), reading, locator)
-            families = (additional.FAMILY, workloads.ACCOUNTS, collisions.FAMILY, shipped.FIELDS)
-            found += judge(families, reading.complete(), locator)
-            of_shipped = judge((shipped.FAMILY,), reading.complete(), locator)
-            found += (finding for finding in of_shipped if finding.rule == _FIELDS_OF_ROLES)
-            return sorted(found, key=lambda finding: (finding.file, finding.line, finding.column, finding.rule))

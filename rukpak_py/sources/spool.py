@@ -171,7 +171,11 @@ _MOVED = ".removed-"
 
 
 def remove_directory(top: Path) -> None:
-    """Remove as much of it as possible, without an error."""
+    """Remove as much of it as possible, without an error, whatever is in it.
+
+    `shutil.rmtree` calls itself for each level, and fails from a thousand of them on: a server can name a branch like
+    that. Here each directory is first moved to the top, so neither the stack nor a path grows. Links are not followed.
+    """
     numbers = count()
     found = [top]
     while found:

@@ -170,7 +170,8 @@ class RegistryClient:
         try:
             yield
         except (OutOfReachError, requests.exceptions.RequestException, HTTPError, ValueError, OSError) as error:
-            raise self._translation(error, self._login.asked or url) from error
+            asked, self._login.asked = self._login.asked, ""
+            raise self._translation(error, asked or url) from error
 
     def _translation(self, error: Exception, url: str) -> NotForOperatorError:
         """The error for users, without the URL, which may hold a credential of a blob store."""

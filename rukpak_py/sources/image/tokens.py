@@ -169,7 +169,7 @@ class RegistryLogin:
         self._credentials = credentials
         self._plain_http = plain_http
         self._refused = refused
-        self.asked = ""  # the URL of the token service, while it is asked
+        self.asked = ""  # the URL of the token service, until it has answered or its failure was reported
         self._is_basic = False
         self._challenge: _Challenge | None = None
         self._held: dict[_Challenge, _Held] = {}
