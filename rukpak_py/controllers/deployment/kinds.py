@@ -193,7 +193,7 @@ class Kinds:
         """The client of everything that is read, listed, dry-run, written or deleted in the cluster for a deployment.
 
         It has the identity that the live spec asks for, which is the operator's for all deployments today. Requests
-        about our own kinds, watches and discovery are the operator's own, and do not ask here.
+        about our own kinds, watches, discovery and reads of `valuesFrom` are the operator's own, and do not ask here.
         """
         return self._client
 

@@ -82,7 +82,7 @@ class SupersededHooks:
         hook, was_read = self.status(deployment).running_hook, state.was_read
         state.was_read = False
         if not was_read:
-            state.due_kind = None  # the look came to no hook
+            state.due_kind = None  # this look has read no hook
         if hook is None or was_read or hook.result:
             return
         known = state.known_of(hook.run, hook.key, hook.uid, self.status(deployment).hooks)
