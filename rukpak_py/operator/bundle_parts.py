@@ -130,11 +130,7 @@ class BundleParts:
 
     async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
         """Delete the uploads of Bundles that are gone, whatever their class was."""
-        all_bundles = self._all_bundles
-        # While the kind is not served, the informer shows none of the Bundles that are there.
-        is_known = is_sure and all_bundles.synced.is_set() and all_bundles.served
-        uids = {live.metadata.uid for live in all_bundles} if is_known else None
-        await asyncio.to_thread(self._uploads.sweep, uids)
+        await asyncio.to_thread(self._uploads.sweep, self._all_bundles.uids() if is_sure else None)
 
     def _sources(
         self,

@@ -178,7 +178,7 @@ class RegistryLogin:
         self,
         original: requests.Response,
         headers: dict[str, str],
-        refresh: bool = False,  # noqa: FBT001, FBT002
+        refresh: bool = False,  # noqa: FBT001, FBT002 - as oras calls it
     ) -> tuple[dict[str, str], bool]:
         """Log in as the refusal asks for, or raise it: the method that `oras` calls of its login."""
         if original.status_code == HTTPStatus.UNAUTHORIZED and not refresh:

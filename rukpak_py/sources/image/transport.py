@@ -278,8 +278,12 @@ class Session(requests.Session):
     def get_redirect_target(self, resp: Any) -> None:
         """Return None: else the library reads the whole body of a redirect, and its Location, to follow it later."""
 
-    def request(self, method: str, url: str, **given: Any) -> requests.Response:  # type: ignore[override]
-        """The answer, its body unread."""
+    def request(self, method: str, url: str, **given: Any) -> requests.Response:  # type: ignore[override] # no options
+        """The answer, its body unread.
+
+        The session decides about redirects (none is followed), timeouts and proxies, whatever the caller gives: oras
+        gives some of them.
+        """
         parts = urlsplit(url)
         if len(url) > LONGEST_URL or len(parts.hostname or "") > _LONGEST_HOST:
             raise UnavailableError(

@@ -26,7 +26,7 @@ from rukpak_py.formats.registry_v1.rules.first_documents import entries
 from rukpak_py.formats.rules import Family, Place, Problem
 
 NAMES: Family[RegistryBundle] = Family(title="Names in metadata/annotations.yaml", origin="rukpak-py")
-UNREAD: Family[Reading] = Family(title="Metadata that nobody reads", origin="rukpak-py")
+UNREAD: Family[Reading] = Family(title="Metadata that is not read", origin="rukpak-py")
 
 _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 _KEY: Final = "dependencies"
