@@ -193,6 +193,19 @@ class Installation(ApiType, frozen=True, kw_only=True):
     ] = None
 
 
+class Judged(ApiType, frozen=True, kw_only=True):
+    """The state of the BundleDeployment that the admission policies are known to have judged."""
+
+    generation: Annotated[int, doc("Its generation.", format="int64", minimum=0)]
+    metadata: Annotated[
+        str,
+        doc(
+            "SHA-256 digest of its labels, annotations, owner references and finalizers: the generation stands still"
+            " when they change."
+        ),
+    ]
+
+
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     """Observed state of the installation."""
 
@@ -257,6 +270,13 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         bool,
         doc("The chart has hooks for its deletion; written before the first object is."),
     ] = False
+    judged: Annotated[
+        Judged | None,
+        doc(
+            "The state that was written while the admission policies of identities stood guard. With an account,"
+            " nothing is done for another state until it is written again."
+        ),
+    ] = None
     last_handled_reconcile_at: HandledRequest = ""
     last_handled_refresh_at: Annotated[
         str,

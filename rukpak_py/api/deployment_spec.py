@@ -9,6 +9,7 @@ from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, CelRule, doc
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
+DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
 VALUES_FROM_AT_MOST = 16
@@ -145,6 +146,17 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     create_namespace: Annotated[
         bool, doc("Create `installNamespace` when it is missing. It outlives the BundleDeployment.")
     ] = False
+    service_account_name: Annotated[
+        str,
+        doc(
+            "Name of a service account in `installNamespace`. Everything that is read, written and deleted in the"
+            " cluster for this BundleDeployment is requested with its rights, by impersonation, and with no others. Who"
+            " names it, or changes a BundleDeployment that names it, needs the verb `impersonate` on it. A change takes"
+            " effect at once and is no upgrade. Default: the operator's own rights.",
+            pattern=DNS_SUBDOMAIN,
+            maxLength=253,
+        ),
+    ] = ""
     watch_namespaces: Annotated[
         tuple[WatchedNamespace, ...],
         doc(
@@ -181,6 +193,15 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         CelRule(
             "!has(self.createNamespace) || !self.createNamespace || has(self.installNamespace)",
             "spec.createNamespace needs spec.installNamespace",
+        ),
+        CelRule(
+            "!has(self.serviceAccountName) || has(self.installNamespace)",
+            "spec.serviceAccountName needs spec.installNamespace",
+        ),
+        CelRule(
+            "!has(self.serviceAccountName) || !has(self.createNamespace) || !self.createNamespace",
+            "spec.serviceAccountName and spec.createNamespace exclude each other: the account has to exist before the"
+            " first install, in a namespace that exists",
         ),
         CelRule(
             f"!has(self.watchNamespaces) || self.provisionerClassName in {_REGISTRY_CLASSES}",

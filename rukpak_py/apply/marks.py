@@ -18,7 +18,7 @@ the same name, or an object that another tool has taken since. It is the only ma
 
 import hashlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -62,10 +62,12 @@ class Owner:
 
     name: str
     uid: str
+    blocks_deletion: bool = field(default=True, compare=False)  # needs a right on the deployment to be written
 
     @classmethod
-    def of(cls, deployment: BundleDeployment) -> "Owner":
-        return cls(name=deployment.metadata.name, uid=deployment.metadata.uid)
+    def of(cls, deployment: BundleDeployment, *, blocks_deletion: bool = True) -> "Owner":
+        metadata = deployment.metadata
+        return cls(name=metadata.name, uid=metadata.uid, blocks_deletion=blocks_deletion)
 
     @property
     def manager(self) -> str:
@@ -87,7 +89,7 @@ class Owner:
             "name": self.name,
             "uid": self.uid,
             "controller": True,
-            "blockOwnerDeletion": True,
+            "blockOwnerDeletion": self.blocks_deletion,
         }
 
 

@@ -24,6 +24,7 @@ from rukpak_py.controllers.deployment.hooks.hook_objects import HookObjects, Hoo
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletionHooks, ReleaseHooks
 from rukpak_py.controllers.deployment.hooks.stage import HookStage
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kept_renderings import (
     ChartReleases,
     ClusterCapabilities,
@@ -111,7 +112,15 @@ class DeploymentParts:
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        kinds = Kinds(around.client, around.cluster, around.inventory, deployments=deployments, writer=self._writer)
+        identities = Identities(around.client, system_namespace=around.system_namespace)
+        kinds = Kinds(
+            around.client,
+            around.cluster,
+            around.inventory,
+            deployments=deployments,
+            writer=self._writer,
+            identities=identities,
+        )
         releases = ChartReleases(
             client_of=kinds.client_of,
             capabilities=ClusterCapabilities(around.client, around.cluster.discovery),
@@ -130,9 +139,7 @@ class DeploymentParts:
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
-        attempts = AttemptFactory(
-            around.inventory, around.cluster.has_namespace, system_namespace=around.system_namespace
-        )
+        attempts = AttemptFactory(around.inventory, around.cluster.has_namespace, identities)
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         hook_objects = HookObjects(
             around.cluster,

@@ -10,6 +10,7 @@ from functools import cached_property
 
 from msgspec import structs
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, Installation
 from rukpak_py.api.install_options import InstallOptions, identities, installed_options, options_of, records_config
@@ -18,6 +19,7 @@ from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kinds import recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey
@@ -44,10 +46,11 @@ class Attempt:
     state: DeploymentState
     values: tuple[ValuesDocument, ...] = ()
     is_wanted: bool = False
+    account: Account | None = None  # whose rights it has; None: the operator's
 
     @property
     def owner(self) -> Owner:
-        return Owner.of(self.deployment)
+        return Owner.of(self.deployment, blocks_deletion=self.account is None)
 
     @cached_property
     def installed(self) -> Installed | None:
@@ -141,10 +144,10 @@ def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
 
 
 class AttemptFactory:
-    def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], *, system_namespace: str) -> None:
+    def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], identities: Identities) -> None:
         self._inventory = inventory
         self._has_namespace = has_namespace
-        self._system_namespace = system_namespace
+        self._identities = identities
 
     def wanted(
         self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues
@@ -168,7 +171,7 @@ class AttemptFactory:
         found: FoundValues,
     ) -> Attempt:
         chooses = bundle.spec.provisioner_class == REGISTRY_CLASS and not options.install_namespace
-        namespace = "" if chooses else options.install_namespace or self._system_namespace
+        namespace = "" if chooses else options.install_namespace or self._identities.system_namespace
         known = self._inventory.get(NAMESPACES.key("", namespace))
         if known is not None:
             is_ours = known.owner_uid == deployment.metadata.uid
@@ -182,6 +185,7 @@ class AttemptFactory:
             install_namespace=namespace,
             makes_namespace=options.create_namespace and (is_ours or not self._has_namespace(namespace)),
             state=state,
+            account=self._identities.account_of(deployment),
             values=found.documents if identities(found.recorded) == identities(options.values_from) else (),
         )
 

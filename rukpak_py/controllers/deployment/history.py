@@ -111,6 +111,7 @@ def _entry(attempt: Attempt, outcome: InstallOutcome, now: str, revision: int) -
         generation=attempt.deployment.metadata.generation,
         time=now,
         outcome=outcome,
+        account=str(attempt.account or ""),
         options=recorded(attempt.options),
         template=_template(attempt.bundle),
         rendering_digest=digest,

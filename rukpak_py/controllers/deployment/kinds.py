@@ -18,13 +18,13 @@ from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import foreign_instances_of, versions_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, kind_state
-from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.results import Wakes, kind_wakes
 from rukpak_py.apply.target import LastApplied, Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster, crd_resource
 from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.result import deployment_details as details
@@ -88,8 +88,10 @@ class Kinds:
         *,
         deployments: Cache[BundleDeployment],
         writer: DeploymentStatusWriter,
+        identities: Identities,
     ) -> None:
         self._client = client
+        self._identities = identities
         self._cluster = cluster
         self._inventory = inventory
         self._deployments = deployments
@@ -189,19 +191,19 @@ class Kinds:
         missing = tuple(one.head for one in desired if states[one.head.gvk] in NOT_THERE)
         return replace(resolution, states=states, missing=missing)
 
-    def client_of(self, _deployment: BundleDeployment) -> Client:
+    def client_of(self, deployment: BundleDeployment) -> Client:
         """The client of everything that is read, listed, dry-run, written or deleted in the cluster for a deployment.
 
-        It has the identity that the live spec asks for, which is the operator's for all deployments today. Requests
-        about our own kinds, watches, discovery and reads of `valuesFrom` are the operator's own, and do not ask here.
+        It has the identity that the live spec asks for. Requests about our own kinds, watches, discovery and reads of
+        `valuesFrom` are the operator's own, and do not ask here.
         """
-        return self._client
+        return self._identities.client_of(deployment)
 
     def target_of(
         self, deployment: BundleDeployment, applied: LastApplied | None = None, resolution: Resolution | None = None
     ) -> Target:
         """Identity and versions with which the objects of a deployment are written and deleted."""
-        client, owner = self.client_of(deployment), Owner.of(deployment)
+        client, owner = self.client_of(deployment), self._identities.owner_of(deployment)
         return Target(
             owner=owner,
             last_applied=applied or LastApplied(),

@@ -31,6 +31,7 @@ from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -62,7 +63,10 @@ class Room:
         self.cluster = Cluster(client, self.discovery, on_namespace=lambda _name: None, on_kinds=self.inventory.nudge)
         deployments = Cache[BundleDeployment](clock=monotonic)
         writer = DeploymentStatusWriter(client=client, deployments=deployments)
-        self.kinds = Kinds(client, self.cluster, self.inventory, deployments=deployments, writer=writer)
+        identities = Identities(client, system_namespace=namespace)
+        self.kinds = Kinds(
+            client, self.cluster, self.inventory, deployments=deployments, writer=writer, identities=identities
+        )
         self.engine = Engine(self.inventory, is_established=self.cluster.is_established)
         self.target = Target(
             owner=self.owner, last_applied=self.state.applied, resource_of=self.kinds.resource_of(), client=client

@@ -106,6 +106,7 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "provisionerClassName",
         "template",
         "config",
+        "serviceAccountName",
         "installNamespace",
         "createNamespace",
         "watchNamespaces",

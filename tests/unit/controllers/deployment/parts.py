@@ -20,6 +20,7 @@ from rukpak_py.controllers.deployment import facts as facts_module
 from rukpak_py.controllers.deployment import state as state_module
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import key_facts
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kept_renderings import ChartReleases
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
@@ -37,6 +38,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import Release
 from rukpak_py.formats.helm.cluster_view import ClusterView
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery_documents import GroupVersion, Served, serve
 from rukpak_py.kube.events import EventSubject
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
@@ -51,7 +53,12 @@ BASKETS = Resource(gvk=BASKET, plural="baskets", namespaced=True)
 WIDGET = GroupVersionKind("shop.example.org", "v1", "Widget")
 WIDGETS = Resource(gvk=WIDGET, plural="widgets", namespaced=True)
 VIEW = ClusterView(version=b"{}", served=())
+SYSTEM_NAMESPACE = "rukpak-system"
 OLD_CRON_JOB = GroupVersionKind("batch", "v1beta1", "CronJob")
+
+
+def identities(client: Client | None = None) -> Identities:
+    return Identities(client or FakeClient().as_client(), system_namespace=SYSTEM_NAMESPACE)
 
 
 @dataclass
@@ -78,6 +85,7 @@ class FakeCluster:
             inventory or cast("Inventory", None),
             deployments=deployments,
             writer=DeploymentStatusWriter(client=api, deployments=deployments),
+            identities=identities(api),
         )
 
     @property

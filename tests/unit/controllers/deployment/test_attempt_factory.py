@@ -12,7 +12,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 from tests.unit.apply.watches import watches_of
-from tests.unit.controllers.deployment.parts import kinds
+from tests.unit.controllers.deployment.parts import identities, kinds
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import deployment, unpacked
 
@@ -34,7 +34,7 @@ async def test_after_a_restart_the_status_says_whose_namespace_it_is(
     watches.informer(NAMESPACES).synced.clear()
     if is_listed:
         watches.listed(NAMESPACES)
-    attempts = AttemptFactory(watches.inventory, lambda _name: True, system_namespace="system")
+    attempts = AttemptFactory(watches.inventory, lambda _name: True, identities())
     one = deployment(
         install_namespace="shop", create_namespace=True, status=BundleDeploymentStatus(kinds=kinds(*known))
     )
@@ -57,7 +57,7 @@ async def test_installed_content_has_the_values_of_its_digest_and_no_others(
     options = recorded(InstallOptions(values_from=(replace(VALUES, digest=digest),)))
     history = (Installation(bundle="b", digest="d", time=NOW, options=options),)
     one = deployment(status=BundleDeploymentStatus(history=history))
-    attempts = AttemptFactory(watches.inventory, lambda _name: True, system_namespace="system")
+    attempts = AttemptFactory(watches.inventory, lambda _name: True, identities())
     active = attempts.active(one, unpacked(), DeploymentState(), found)
     assert active is not None
     assert (active.values, active.lacks_values) == (documents, not documents)

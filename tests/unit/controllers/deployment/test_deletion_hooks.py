@@ -29,6 +29,7 @@ from rukpak_py.formats.format import RenderedContent
 from rukpak_py.formats.hook import Hook, HookEvent
 from tests.manifests import config_map
 from tests.unit.apply.watches import watches_of
+from tests.unit.controllers.deployment.parts import identities
 from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, deployment, spec, unpacked
 
@@ -105,7 +106,7 @@ class Bench:
             "templates": self.bundles,
             "rendering": self.renderings,
         }
-        attempts = AttemptFactory(self.inventory, lambda _: True, system_namespace="system")
+        attempts = AttemptFactory(self.inventory, lambda _: True, identities())
         values = ExternalValues(self.values, FakeDigestKeys(), DeploymentStates(), namespace="system")
         return DeletionHooks(values=values, attempts=attempts, **parts)
 

@@ -59,6 +59,7 @@ from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.apply.lives import key
+from tests.unit.controllers.deployment.parts import identities
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
 from tests.unit.controllers.result.concluding import fact, progress
 from tests.unit.controllers.values import (
@@ -220,7 +221,7 @@ class Bench:
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, namespace="rukpak-system"),
-            attempts=AttemptFactory(ports, lambda _name: True, system_namespace="rukpak-system"),
+            attempts=AttemptFactory(ports, lambda _name: True, identities()),
             reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),
             classes={PLAIN_CLASS, *classes},
             **stages,

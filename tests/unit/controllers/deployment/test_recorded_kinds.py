@@ -15,6 +15,7 @@ from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 from tests.manifests import config_map
 from tests.unit.apply.lives import desired, namespace
+from tests.unit.controllers.deployment.parts import identities
 from tests.unit.controllers.fakes import Clock, FakeClient
 from tests.unit.controllers.values import conditions, deployment
 
@@ -36,7 +37,9 @@ class Bench:
         client = self.client.as_client()
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
         unasked: Any = None
-        self._kinds = Kinds(client, unasked, unasked, deployments=self.deployments, writer=writer)
+        self._kinds = Kinds(
+            client, unasked, unasked, deployments=self.deployments, writer=writer, identities=identities(client)
+        )
 
     def put(self, **metadata: Any) -> BundleDeployment:
         stored = read_bundle_deployment(self.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(deployment(**metadata))))

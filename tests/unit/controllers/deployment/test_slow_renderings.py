@@ -25,6 +25,7 @@ from rukpak_py.controllers.reconcile_loop import work
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.kube.discovery import Discovery
+from tests.unit.controllers.deployment.parts import identities
 from tests.unit.controllers.fakes import FakeDigestKeys, FakeRenderings
 from tests.waiting import until
 
@@ -84,7 +85,7 @@ def kinds() -> Kinds:
     """Kinds that are never asked: what is rendered here has no objects."""
     unused = cast("Any", None)
     cluster = Cluster(unused, Discovery(unused), on_namespace=lambda _: None, on_kinds=lambda _: None)
-    return Kinds(unused, cluster, unused, deployments=unused, writer=unused)
+    return Kinds(unused, cluster, unused, deployments=unused, writer=unused, identities=identities())
 
 
 async def test_eight_slow_renderings_leave_the_workers_to_everybody_else() -> None:

@@ -1,0 +1,54 @@
+"""The account of a deployment is what its live spec names, whatever is written elsewhere."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
+from rukpak_py.controllers.deployment.identities import Identities
+from tests.unit.controllers.fakes import FakeClient
+from tests.unit.controllers.values import deployment
+
+NOW = "2026-01-01T00:00:00Z"
+OWN, SHOP, SYSTEM = "", "system:serviceaccount:shop:installer", "system:serviceaccount:rukpak-system:installer"
+
+
+class ImpersonatingClient(FakeClient):
+    user = OWN
+
+    def acting_as(self, user: str) -> "ImpersonatingClient":
+        other = ImpersonatingClient()
+        other.user = user
+        return other
+
+
+@pytest.mark.parametrize(
+    ("spec", "default", "user"),
+    [
+        ({}, "", OWN),
+        ({"install_namespace": "shop"}, "", OWN),
+        ({"install_namespace": "shop", "service_account_name": "installer"}, "", SHOP),
+        ({"install_namespace": "shop", "service_account_name": "installer"}, "other", SHOP),
+        ({"install_namespace": "shop"}, "installer", SHOP),
+        ({}, "installer", SYSTEM),
+    ],
+)
+def test_account_is_that_of_the_spec_else_the_default_one(spec: dict[str, Any], default: str, user: str) -> None:
+    client: Any = ImpersonatingClient()
+    identities = Identities(client, system_namespace="rukpak-system", default_account=default)
+    one = deployment(**spec)
+    found: Any = identities.client_of(one)
+    assert found.user == user
+    assert (found is client) is (user == OWN)
+    assert identities.owner_of(one).reference["blockOwnerDeletion"] is (user == OWN)
+
+
+def test_account_in_status_or_history_or_annotations_counts_for_nothing() -> None:
+    status = BundleDeploymentStatus(
+        install_namespace="kube-system",
+        history=(Installation(bundle="b", digest="d", time=NOW, account="kube-system/admin"),),
+    )
+    client: Any = ImpersonatingClient()
+    identities = Identities(client, system_namespace="rukpak-system")
+    forged = deployment(status=status, annotations={"core.rukpak.io/service-account": "kube-system/admin"})
+    assert identities.account_of(forged) is None
