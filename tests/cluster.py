@@ -59,7 +59,7 @@ class WorkersPlane:
 
     def get(self, folder: Path) -> ControlPlane:
         if self._plane is None:
-            self._plane = self._stack.enter_context(ControlPlane.start(folder, tied_to_caller=True))
+            self._plane = self._stack.enter_context(ControlPlane.start(folder, tied_to_caller=True, audit=True))
             asyncio.run(_install_kinds(self._plane))
             # The garbage collector looks for new kinds every 30 s; one that starts after them knows them at once.
             self._plane.processes.stop(CONTROLLERS, signal.SIGKILL)

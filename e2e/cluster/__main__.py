@@ -1,4 +1,4 @@
-"""`python -m e2e.cluster up [--node] | down | status | load-image ARCHIVE`, each with `[--state DIR]`."""
+"""`python -m e2e.cluster up [--node] [--audit] | down | status | load-image ARCHIVE`, each with `[--state DIR]`."""
 
 import argparse
 import os
@@ -46,7 +46,7 @@ def _run(arguments: argparse.Namespace) -> int:
     match arguments.command:
         case "up":
             started = time.monotonic()
-            state = lifecycle.up(path, node=arguments.node)
+            state = lifecycle.up(path, node=arguments.node, audit=arguments.audit)
             print(f"ready after {time.monotonic() - started:.1f} s: export KUBECONFIG={state.kubeconfig}")
         case "down":
             started = time.monotonic()
@@ -83,6 +83,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", required=True)
     up = commands.add_parser("up", help="bring a cluster up, or make sure that it runs")
     up.add_argument("--node", action="store_true", help="with a node that runs pods (root on Linux)")
+    up.add_argument("--audit", action="store_true", help="with an audit log of all requests: DIR/audit.log")
     down = commands.add_parser("down", help="take it down and remove everything it made")
     status = commands.add_parser("status", help="say what runs and where things are; exit 1 unless healthy")
     load = commands.add_parser("load-image", help="load a docker-archive or OCI archive into the cluster")

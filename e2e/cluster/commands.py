@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from e2e.cluster import binaries
+from e2e.cluster.audit import MEGABYTES
 from e2e.cluster.network import Network
 
 
@@ -34,7 +35,7 @@ def etcd(pki: Path, data: Path, ports: Mapping[str, int]) -> list[str]:
     )
 
 
-def apiserver(pki: Path, network: Network, ports: Mapping[str, int]) -> list[str]:
+def apiserver(pki: Path, network: Network, ports: Mapping[str, int], audit_log: Path | None = None) -> list[str]:
     flags: dict[str, object] = {
         "bind-address": network.address,
         "secure-port": ports["kube-apiserver"],
@@ -72,6 +73,12 @@ def apiserver(pki: Path, network: Network, ports: Mapping[str, int]) -> list[str
     else:
         # Endpoints may not be loopback addresses; nothing here would use them.
         flags["endpoint-reconciler-type"] = "none"
+    if audit_log is not None:
+        flags |= {
+            "audit-policy-file": pki / "audit.yaml",
+            "audit-log-path": audit_log,
+            "audit-log-maxsize": MEGABYTES,
+        }
     return _command("kube-apiserver", flags)
 
 

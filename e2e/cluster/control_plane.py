@@ -53,14 +53,18 @@ class ControlPlane:
         record: Mapping[str, Any] | None = None,
         tied_to_caller: bool = False,
         controller_qps: int = commands.CONTROLLER_QPS,
+        audit: bool = False,
     ) -> Self:
-        """Start a new one in an empty directory; `tied_to_caller` ends it with the thread that called."""
+        """Start a new one in an empty directory; `tied_to_caller` ends it with the thread that called.
+
+        `audit`: with an audit log, which `e2e.cluster.audit` reads.
+        """
         binaries.ensure(binaries.CONTROL_PLANE)
         state = StateDir(state_dir)
         for attempt in range(1, ATTEMPTS + 1):
             state.claim()
             ports = free_ports(["etcd", "etcd-peer", APISERVER], network.address)
-            state.write({**(record or {}), "network": asdict(network), "ports": ports})
+            state.write({**(record or {}), "network": asdict(network), "ports": ports, "audit": audit})
             plane = cls(state)
             try:
                 plane.bring_up(tied_to_caller=tied_to_caller, controller_qps=controller_qps)
@@ -100,9 +104,10 @@ class ControlPlane:
     def bring_up(self, *, tied_to_caller: bool = False, controller_qps: int = commands.CONTROLLER_QPS) -> None:
         pki = self.state.pki
         issue_credentials(self.state, self.network, server=self.url)
+        audits = self.state.read()["audit"]
         lines = {
             "etcd": commands.etcd(pki, self.state.etcd, self.ports),
-            APISERVER: commands.apiserver(pki, self.network, self.ports),
+            APISERVER: commands.apiserver(pki, self.network, self.ports, self.state.audit_log if audits else None),
             "kube-controller-manager": commands.controller_manager(pki, self.network, controller_qps),
             "kube-scheduler": commands.scheduler(pki),
         }

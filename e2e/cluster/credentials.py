@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from e2e.cluster import audit
 from e2e.cluster.files import write_private
 from e2e.cluster.kubeconfig import write_kubeconfig
 from e2e.cluster.network import Network
@@ -70,6 +71,7 @@ def _issue_for_apiserver(authority: Authority, pki: Path, network: Network) -> N
     authority.issue(WEBHOOK_CLIENT).write(pki, "webhook-client")
     write_private(pki / "webhooks.kubeconfig", json.dumps(_webhook_users(pki)))
     write_private(pki / "admission.yaml", json.dumps(_admission(pki)))
+    write_private(pki / "audit.yaml", json.dumps(audit.POLICY))
     front = Authority.create("rukpak-front-proxy")
     front.pair.write(pki, "front-proxy-ca")
     front.issue(Subject(name="front-proxy-client")).write(pki, "front-proxy-client")

@@ -29,13 +29,15 @@ CHOICE = "RUKPAK_CLUSTER_PROVIDER"
 PROVIDERS = ("built", "kind")
 
 
-def up(path: Path, *, node: bool) -> StateDir:
+def up(path: Path, *, node: bool, audit: bool = False) -> StateDir:
     state = StateDir(path)
     state.refuse_strangers()
     _provider()
     with state.locked():
         if not _keep_running(state, node=node):
-            _create(state, node=node)
+            _create(state, node=node, audit=audit)
+        if audit and not state.read().get("audit"):
+            raise ClusterError(f"the cluster in {state.path} has no audit log: run `down` first, then `up --audit`")
     return state
 
 
@@ -147,18 +149,18 @@ def _repair(state: StateDir, *, node: bool) -> None:
     print(f"started again: {', '.join(names) or 'nothing, it only needed time'}")
 
 
-def _create(state: StateDir, *, node: bool) -> None:
+def _create(state: StateDir, *, node: bool, audit: bool) -> None:
     state.claim()
     try:
         match _provider():
             case "kind":
                 _create_kind(state)
             case "built":
-                _create_built(state, node=node)
+                _create_built(state, node=node, audit=audit)
             case _ if foreign.is_wanted():
                 _adopt(state, node=node)
-            case _ if not _created_usable_kind(state):
-                _create_built(state, node=node)
+            case _ if audit or not _created_usable_kind(state):
+                _create_built(state, node=node, audit=audit)
     except BaseException as error:
         # What failed is explained by the logs; what was interrupted leaves nothing.
         try:
@@ -194,18 +196,18 @@ def _created_usable_kind(state: StateDir) -> bool:
     return True
 
 
-def _create_built(state: StateDir, *, node: bool) -> None:
+def _create_built(state: StateDir, *, node: bool, audit: bool) -> None:
     record = {"provider": "built", "node": node}
     if not node:
         binaries.ensure(binaries.CONTROL_PLANE)
         with step("starting the control plane"):
-            ControlPlane.start(state.path, record=record)
+            ControlPlane.start(state.path, record=record, audit=audit)
         return
     _remove_abandoned_node(state)
     with step("preparing this machine for a node"):
         network = prepare_machine(state)
     with step("starting the control plane"):
-        plane = ControlPlane.start(state.path, network=network, record=record)
+        plane = ControlPlane.start(state.path, network=network, record=record, audit=audit)
     with step("starting the node"):
         start_node(plane)
 

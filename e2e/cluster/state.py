@@ -10,7 +10,19 @@ from typing import Any
 from e2e.cluster.errors import ClusterError
 from e2e.cluster.files import locked, write_private
 
-ENTRIES = ("kubeconfig", "users", "pki", "etcd", "node", "kind", "logs", "processes.json", "cluster.json", "lock")
+ENTRIES = (
+    "kubeconfig",
+    "users",
+    "pki",
+    "etcd",
+    "node",
+    "kind",
+    "logs",
+    "audit.log",
+    "processes.json",
+    "cluster.json",
+    "lock",
+)
 
 
 class StateDir:
@@ -23,6 +35,7 @@ class StateDir:
         self.node = self.path / "node"
         self.kind = self.path / "kind"
         self.logs = self.path / "logs"
+        self.audit_log = self.path / "audit.log"
         self.processes = self.path / "processes.json"
         self._record = self.path / "cluster.json"
 
