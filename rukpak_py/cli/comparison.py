@@ -17,8 +17,8 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from rukpak_py.apply.permissions.grants import RoleSubject, grants_of, mapping, text
-from rukpak_py.apply.permissions.permission import Permission, reduced, without
+from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
+from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
 
 Step: TypeAlias = str  # `.name`, `[3]`, `[name=manager]`
@@ -136,13 +136,6 @@ class ChangedObject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
-class PermissionChange:
-    holder: RoleSubject
-    gained: set[Permission]
-    lost: set[Permission]
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
 class RenderingComparison:
     added: list[ObjectKey]
     removed: list[ObjectKey]
@@ -171,7 +164,7 @@ def compare(old: Iterable[Json], new: Iterable[Json]) -> RenderingComparison:
         removed=[key for key in removed if key not in gone],
         renamed=renamed,
         changed=[one for one in changed if one.differences],
-        permissions=list(_permission_changes(old, new)),
+        permissions=permission_changes(old, new),
     )
 
 
@@ -232,12 +225,3 @@ def _content(manifest: Json, roles: Mapping[ObjectKey, bytes]) -> bytes:
         if role in roles:
             content["roleRef"] = roles[role].decode()
     return canonical_json(content)
-
-
-def _permission_changes(old: list[Json], new: list[Json]) -> Iterator[PermissionChange]:
-    before, after = grants_of(old).permissions, grants_of(new).permissions
-    for holder in sorted(before.keys() | after.keys()):
-        had, has = before.get(holder, set()), after.get(holder, set())
-        gained, lost = reduced(without(has, had)), reduced(without(had, has))
-        if gained or lost:
-            yield PermissionChange(holder=holder, gained=gained, lost=lost)

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from rukpak_py.apply.permissions.grants import mapping, text
+from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.content.tree import Tree
 from rukpak_py.formats.helm.chart import Chart
 from rukpak_py.formats.registry_v1.bundle import Dependency, Json, RegistryBundle

@@ -1,15 +1,18 @@
 """Permissions that a set of objects grants, and to whom: roles and bindings, resolved.
 
 Permissions of a role that nothing binds belong to the role (to subjects bound to it later); a ClusterRole that is
-aggregated to another gives its permissions to that one. What a binding to a role outside the objects gives is not known
-here: it stays a reference.
+aggregated to another gives its permissions to that one. Roles that every cluster has are known. Not known are other
+roles outside the objects, what is added to `admin`, `edit` and `view`, and the rights of an account of the cluster with
+which a workload runs: these stay references.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from rukpak_py.apply.permissions.permission import MAX_PERMISSIONS, Permission, permissions_of
+from rukpak_py.apply.permissions.builtin_roles import builtin_role
+from rukpak_py.apply.permissions.permission import MAX_PERMISSIONS, Permission, mapping, permissions_of, text
+from rukpak_py.apply.permissions.pod_accounts import DEFAULT, Workload, borrowed_accounts
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import RBAC_GROUP
 
@@ -31,18 +34,30 @@ class RoleSubject(NamedTuple):
 
 
 class RoleReference(NamedTuple):
-    """A binding to a role that is not among the objects."""
+    """A binding to a role, or the use of an account, that is not among the objects: what it allows is not known."""
 
     holder: RoleSubject
     scope: str
-    role_kind: str
+    role_kind: str  # or ServiceAccount
     role: str
+
+    @property
+    def is_known_in_part(self) -> bool:
+        return builtin_role(self.role_kind, self.role) is not None
+
+    def __str__(self) -> str:
+        more = "else " if self.is_known_in_part else ""
+        return f"whatever {more}{self.role_kind} {self.role} allows"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Grants:
     permissions: Mapping[RoleSubject, set[Permission]]
     references: list[RoleReference]
+
+    @property
+    def holders(self) -> set[RoleSubject]:
+        return {*self.permissions, *(one.holder for one in self.references)}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -121,19 +136,17 @@ def grants_of(objects: Iterable[Json]) -> Grants:
     roles = {role.key: role for role in roles_of(objects)}
     bindings = bindings_of(objects)
     permissions: dict[RoleSubject, set[Permission]] = {}
-    references = []
-    for binding in bindings:
-        role = roles.get(binding.key)
-        if role is None or role.is_aggregated:
-            references += [
-                RoleReference(who, binding.scope, binding.role_kind, binding.role) for who in binding.subjects
-            ]
+    references = [*_references(roles, bindings), *_borrowed(objects)]
     allotments = [*_bound(roles, bindings), *_unbound(roles.values(), {binding.key for binding in bindings})]
     for holder, permission in bounded(
         (who, permission) for who, rules, scope in allotments for permission in permissions_of(rules, scope)
     ):
         permissions.setdefault(holder, set()).add(permission)
     return Grants(permissions=dict(sorted(permissions.items())), references=sorted(set(references)))
+
+
+def account_reference(workload: Workload, account: str) -> RoleReference:
+    return RoleReference(RoleSubject(*workload), workload.namespace, "ServiceAccount", account)
 
 
 def bounded(expanded: Iterable[T]) -> Iterator[T]:
@@ -144,11 +157,28 @@ def bounded(expanded: Iterable[T]) -> Iterator[T]:
         yield one
 
 
+def _references(roles: Mapping[RoleKey, Role], bindings: Iterable[Binding]) -> Iterator[RoleReference]:
+    for binding in bindings:
+        role, builtin = roles.get(binding.key), builtin_role(binding.role_kind, binding.role)
+        is_known = builtin is not None and not builtin.may_be_extended if role is None else not role.is_aggregated
+        if not is_known:
+            for subject in binding.subjects:
+                yield RoleReference(subject, binding.scope, binding.role_kind, binding.role)
+
+
+def _borrowed(objects: Iterable[Json]) -> Iterator[RoleReference]:
+    """Accounts that the content names and does not bring."""
+    for workload, account in borrowed_accounts(objects).items():
+        if account != DEFAULT:
+            yield account_reference(workload, account)
+
+
 def _bound(roles: Mapping[RoleKey, Role], bindings: Iterable[Binding]) -> Iterator[tuple[RoleSubject, object, str]]:
     for binding in bindings:
-        if role := roles.get(binding.key):
-            for subject in binding.subjects:
-                yield subject, role.rules, binding.scope
+        role, builtin = roles.get(binding.key), builtin_role(binding.role_kind, binding.role)
+        rules = role.rules if role is not None else list(builtin.rules) if builtin is not None else None
+        for subject in binding.subjects:
+            yield subject, rules, binding.scope
 
 
 def _unbound(roles: Iterable[Role], bound: set[RoleKey]) -> Iterator[tuple[RoleSubject, object, str]]:
@@ -158,14 +188,6 @@ def _unbound(roles: Iterable[Role], bound: set[RoleKey]) -> Iterator[tuple[RoleS
             holders = [RoleSubject(*role.key)]
         for holder in holders:
             yield holder, role.rules, role.namespace
-
-
-def mapping(value: object) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def text(value: object) -> str:
-    return value if isinstance(value, str) else ""
 
 
 def _is(manifest: Json, *kinds: str) -> bool:

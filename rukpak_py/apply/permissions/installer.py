@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from rukpak_py.apply.permissions.grants import bindings_of, bounded, mapping, roles_of, text
-from rukpak_py.apply.permissions.permission import Permission, permissions_of, reduced, rules_of
+from rukpak_py.apply.permissions.grants import bindings_of, bounded, roles_of
+from rukpak_py.apply.permissions.permission import Permission, mapping, permissions_of, reduced, rules_of, text
 from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import RBAC_GROUP, GroupKind, GroupVersionKind
 

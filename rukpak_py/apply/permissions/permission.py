@@ -163,5 +163,13 @@ def scope_text(scope: str) -> str:
     return f"in namespace {scope}" if scope else "in the whole cluster"
 
 
+def mapping(value: object) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def text(value: object) -> str:
+    return value if isinstance(value, str) else ""
+
+
 def _texts(value: object) -> list[str]:
     return [item for item in value if isinstance(item, str)] if isinstance(value, list) else []

@@ -12,6 +12,7 @@ from rukpak_py.core.objects import ADMISSION_GROUP, RBAC_GROUP
 
 _READ = ("get", "list", "watch")
 _WRITE = ("create", "update", "patch")
+_DELETE = ("delete", "deletecollection")
 _WORKLOADS = (
     ("", "pods"),
     ("", "replicationcontrollers"),
@@ -107,6 +108,28 @@ RISKY_PERMISSIONS = (
         text="creates volumes from a node's own files",
         verbs=("create",),
         resources=(("", "persistentvolumes"),),
+    ),
+    RiskyPermission(
+        id="node-objects",
+        text="changes nodes: their labels and taints decide where pods run",
+        verbs=("update", "patch"),
+        resources=(("", "nodes"), ("", "nodes/status")),
+    ),
+    RiskyPermission(
+        id="crds",
+        text="changes the schema of other kinds, or deletes them with all their objects",
+        verbs=(*_WRITE, *_DELETE),
+        resources=(("apiextensions.k8s.io", "customresourcedefinitions"),),
+    ),
+    RiskyPermission(
+        id="policies",
+        text="lifts admission policies, or refuses and changes the API requests of others",
+        verbs=(*_WRITE, *_DELETE),
+        resources=tuple(
+            (ADMISSION_GROUP, f"{kind}admissionpolic{end}")
+            for kind in ("validating", "mutating")
+            for end in ("ies", "ybindings")
+        ),
     ),
     RiskyPermission(
         id="webhooks",

@@ -5,6 +5,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.permissions.grants import RoleReference
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import Difference, FieldChange, RenderingComparison
 from rukpak_py.cli.reports.report import counted
@@ -33,7 +34,10 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
             yield from _difference(difference, style)
     yield from _permissions(found, style)
     yield ""
-    gained, lost = (sum(len(getattr(change, name)) for change in found.permissions) for name in ("gained", "lost"))
+    gained, lost = (
+        sum(len(getattr(change, name)) + len(getattr(change, f"{name}_references")) for change in found.permissions)
+        for name in ("gained", "lost")
+    )
     objects = [
         f"{len(found.removed)} removed",
         f"{len(found.added)} added",
@@ -90,11 +94,18 @@ def _common_start(old: str, new: str) -> int:
 
 def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
     for title, name, colour in (("Permissions gained", "gained", "green"), ("Permissions lost", "lost", "red")):
-        changes = [(change.holder, getattr(change, name)) for change in found.permissions if getattr(change, name)]
+        changes = [
+            (change.holder, getattr(change, name), getattr(change, f"{name}_references"))
+            for change in found.permissions
+            if getattr(change, name) or getattr(change, f"{name}_references")
+        ]
         if changes:
             yield ""
             yield style.paint(title, "bold")
-        for holder, permissions in changes:
+        for holder, permissions, references in changes:
+            for reference in references:
+                text = clean(f"{holder} {scope_text(reference.scope)}: {reference}")
+                yield style.paint(wrapped(text, width=style.width, first="  ", indent=8), colour)
             for scope in sorted({permission.scope for permission in permissions}):
                 yield wrapped(clean(f"{holder} {scope_text(scope)}"), width=style.width, first="  ", indent=8)
                 rules = rules_of(permission for permission in permissions if permission.scope == scope)
@@ -116,6 +127,8 @@ def document(found: RenderingComparison) -> dict[str, Any]:
                 "holder": change.holder._asdict(),
                 "gained": list(map(permission_document, sorted(change.gained))),
                 "lost": list(map(permission_document, sorted(change.lost))),
+                "gainedReferences": list(map(reference_document, change.gained_references)),
+                "lostReferences": list(map(reference_document, change.lost_references)),
             }
             for change in found.permissions
         ],
@@ -126,6 +139,14 @@ def permission_document(permission: Permission) -> dict[str, Any]:
     """Fields without a meaning for this permission are null: a permission on every name has no name."""
     about = {"url": permission.url} if permission.url else {"group": permission.group, "resource": permission.resource}
     return {"namespace": permission.scope or None, "verb": permission.verb, **about, "name": permission.name or None}
+
+
+def reference_document(reference: RoleReference) -> dict[str, Any]:
+    return {
+        "holder": reference.holder._asdict(),
+        "namespace": reference.scope or None,
+        "role": {"kind": reference.role_kind, "name": reference.role},
+    }
 
 
 def _reference(key: ObjectKey) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from rukpak_py.apply.permissions.grants import Grants
 from rukpak_py.apply.permissions.installer import Needs
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.apply.permissions.risky import warnings_of
+from rukpak_py.cli.reports.comparison import reference_document
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 
 Json = dict[str, Any]
@@ -21,8 +22,7 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
             yield _head(f"{holder} {scope_text(scope)}", style)
             yield from _rules(rules_of(_of_scope(permissions, scope)), style)
     for reference in grants.references:
-        role = f"what {reference.role_kind} {reference.role} has"
-        yield _head(f"{reference.holder} {scope_text(reference.scope)}: {role}", style)
+        yield _head(f"{reference.holder} {scope_text(reference.scope)}: {reference}", style)
     yield ""
     yield style.paint("What stands out", "bold")
     yield from list(_standing_out(grants, style)) or ["  nothing"]
@@ -67,14 +67,7 @@ def document(grants: Grants, needs: Needs) -> Json:
             for holder, permissions in grants.permissions.items()
             for scope in _scopes(permissions)
         ],
-        "references": [
-            {
-                "holder": reference.holder._asdict(),
-                "namespace": reference.scope or None,
-                "role": {"kind": reference.role_kind, "name": reference.role},
-            }
-            for reference in grants.references
-        ],
+        "references": [reference_document(reference) for reference in grants.references],
         "installer": [{"namespace": scope or None, "rules": rules} for scope, rules in needs.rules.items()],
     }
 

@@ -42,3 +42,14 @@ def binding(
 def manifest(kind: str, name: str, *, api_version: str = "v1", namespace: str = "", **fields: Any) -> Json:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
     return {"apiVersion": api_version, "kind": kind, "metadata": metadata, **fields}
+
+
+def account(name: str, *, namespace: str = "apps") -> Json:
+    return manifest("ServiceAccount", name, namespace=namespace)
+
+
+def workload(name: str, *, account: str = "", namespace: str = "apps") -> Json:
+    """A Deployment whose pods run with the account; empty: they name none."""
+    pod = {"containers": [], **({"serviceAccountName": account} if account else {})}
+    template = {"spec": pod}
+    return manifest("Deployment", name, api_version="apps/v1", namespace=namespace, spec={"template": template})

@@ -113,6 +113,8 @@ def test_a_document_names_rights_one_by_one() -> None:
         "holder": {"kind": "ServiceAccount", "namespace": "apps", "name": "robot"},
         "gained": [{"namespace": "here", "verb": "get", "group": "", "resource": "pods", "name": "a"}],
         "lost": [],
+        "gainedReferences": [],
+        "lostReferences": [],
     }
 
 

@@ -62,7 +62,7 @@ def test_headings_of_rights_are_wrapped(style: Style) -> None:
     assert max(map(len, lines)) <= 100
     assert "        team-a" in lines
     assert "    every verb  every resource" in lines
-    assert f"        cluster: what ClusterRole {'r' * 60} has" in lines
+    assert f"        cluster: whatever ClusterRole {'r' * 60}" in lines
 
 
 def test_headings_of_a_diff_are_wrapped(style: Style) -> None:

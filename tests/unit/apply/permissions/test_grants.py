@@ -7,7 +7,7 @@ import pytest
 from rukpak_py.apply.permissions.grants import RoleReference, RoleSubject, grants_of
 from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.core.errors import ContentError
-from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
+from tests.unit.cli.objects import RBAC, account, binding, manifest, role, rule, workload
 
 ROBOT = RoleSubject("ServiceAccount", "apps", "robot")
 GET_PODS = rule("get")
@@ -30,8 +30,50 @@ def test_roles_of_other_namespaces_are_others() -> None:
     assert found.permissions == {RoleSubject("Role", "there", "reader"): {Permission("there", "get", "", "pods")}}
 
 
-def test_a_role_that_is_not_here_stays_a_reference() -> None:
-    assert grants_of([binding("b", "view")]).references == [RoleReference(ROBOT, "", "ClusterRole", "view")]
+def test_role_that_is_not_among_the_objects_stays_a_reference() -> None:
+    found = grants_of([binding("b", "their-role")])
+    assert (found.permissions, found.references) == ({}, [RoleReference(ROBOT, "", "ClusterRole", "their-role")])
+    assert str(found.references[0]) == "whatever ClusterRole their-role allows"
+
+
+def test_binding_to_cluster_admin_allows_everything() -> None:
+    found = grants_of([binding("b", "cluster-admin")])
+    assert found.permissions == {ROBOT: {Permission("", "*", "*", "*"), Permission("", "*", url="*")}}
+    assert found.references == []
+
+
+def test_binding_to_cluster_admin_in_a_namespace_allows_everything_there() -> None:
+    found = grants_of([binding("b", "cluster-admin", namespace="here", kind="ClusterRole")])
+    assert found.permissions == {ROBOT: {Permission("here", "*", "*", "*")}}
+
+
+@pytest.mark.parametrize(
+    ("name", "allowed"),
+    [
+        ("view", {"list configmaps"}),
+        ("edit", {"list configmaps", "get secrets", "create pods/exec"}),
+        ("admin", {"list configmaps", "get secrets", "create pods/exec", "create rolebindings"}),
+    ],
+)
+def test_roles_that_every_cluster_has_are_expanded(name: str, allowed: set[str]) -> None:
+    """And what other ClusterRoles add to them stays a reference."""
+    found = grants_of([binding("b", name, namespace="here", kind="ClusterRole")])
+    asked = {"list configmaps", "get secrets", "create pods/exec", "create rolebindings", "get nodes"}
+    held = {f"{one.verb} {one.resource}" for one in found.permissions[ROBOT] if one.scope == "here"}
+    assert asked & held == allowed
+    assert list(map(str, found.references)) == [f"whatever else ClusterRole {name} allows"]
+
+
+def test_role_of_the_content_counts_before_the_one_that_every_cluster_has() -> None:
+    found = grants_of([role("cluster-admin", GET_PODS), binding("b", "cluster-admin")])
+    assert found.permissions == {ROBOT: {Permission("", "get", "", "pods")}}
+
+
+def test_workload_with_an_account_of_the_cluster_has_a_reference() -> None:
+    found = grants_of([workload("web", account="deployer"), workload("own", account="brought"), account("brought")])
+    (reference,) = found.references
+    assert reference == RoleReference(RoleSubject("Deployment", "apps", "web"), "apps", "ServiceAccount", "deployer")
+    assert str(reference) == "whatever ServiceAccount deployer allows"
 
 
 def test_unbound_role_holds_its_permissions_for_later_subjects() -> None:
