@@ -1,8 +1,16 @@
 """Service accounts as identities: the one with whose rights a BundleDeployment is served."""
 
+from enum import StrEnum
 from typing import NamedTuple
 
 from rukpak_py.api.deployment_spec import BundleDeploymentSpec
+
+
+class Mode(StrEnum):
+    """Mode of the operator: its work for a deployment without an account. Set, never guessed from the cluster."""
+
+    CLASSIC = "classic"  # everything, with its own wide rights
+    NARROW = "narrow"  # nothing: its own rights do not suffice, and are not to
 
 
 class Account(NamedTuple):

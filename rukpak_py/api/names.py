@@ -203,6 +203,7 @@ class Reason(StrEnum):
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
     CLASS_UNKNOWN = "ClassUnknown"
+    ACCOUNT_REQUIRED = "AccountRequired"
     STATUS_TOO_LARGE = "StatusTooLarge"
     DELETING = "Deleting"
 

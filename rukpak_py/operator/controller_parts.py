@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
@@ -76,6 +77,7 @@ class DeploymentDependencies:
     request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
+    mode: Mode
     hook_seconds: float
     lookup_secrets_in: frozenset[str]
     limits: Limits
@@ -112,7 +114,7 @@ class DeploymentParts:
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        identities = Identities(around.client, system_namespace=around.system_namespace)
+        identities = Identities(around.client, system_namespace=around.system_namespace, mode=around.mode)
         kinds = Kinds(
             around.client,
             around.cluster,
@@ -168,6 +170,7 @@ class DeploymentParts:
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
             states=self.states,
+            identities=identities,
             templates=templates,
             values=self._values,
             attempts=attempts,

@@ -129,6 +129,7 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
+                mode=settings.mode,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,
                 limits=settings.limits,

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rukpak_py import __version__
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
@@ -30,6 +31,7 @@ LONGEST_HOOK = 86_400  # seconds
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     system_namespace: str
+    mode: Mode
     leader_elect: bool
     storage_dir: Path
     upload_dir: Path
@@ -77,6 +79,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
     limits = Limits(**{name: given[f"limit_{name}"] for name in LIMIT_NAMES})
     return Settings(
         system_namespace=given["system_namespace"],
+        mode=Mode(given["mode"]),
         leader_elect=given["leader_elect"],
         storage_dir=given["provisioner_storage_dir"],
         upload_dir=given["upload_storage_dir"],
@@ -128,6 +131,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         _own_namespace(),
         "namespace of the operator: of the ConfigMaps of Bundles, its Secrets and its Lease",
         type=_namespace,
+    )
+    add(
+        "--mode",
+        Mode.CLASSIC.value,
+        "classic: BundleDeployments without a service account are served with the operator's own rights; narrow: they "
+        "are refused, and the operator needs few rights (the chart has both)",
+        type=one_of(*(mode.value for mode in Mode)),
     )
     add(
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True

@@ -4,29 +4,43 @@ No status, history entry or annotation is asked: others may write those. An acco
 changes nothing of that, so the API server refuses all requests.
 """
 
-from rukpak_py.api.accounts import Account, effective_account
+from rukpak_py.api.accounts import Account, Mode, effective_account
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.marks import Owner
+from rukpak_py.core.errors import AccessError
 from rukpak_py.kube.client import Client
 
 
 class Identities:
-    def __init__(self, client: Client, *, system_namespace: str, default_account: str = "") -> None:
+    def __init__(
+        self, client: Client, *, system_namespace: str, default_account: str = "", mode: Mode = Mode.CLASSIC
+    ) -> None:
         """`default_account`: name of the account of deployments that name none. Empty: they have the operator's rights.
 
-        It is looked for where the account that a spec names would be.
+        It is looked for where the account that a spec names would be. In the narrow mode the operator's rights are no
+        deployment's.
         """
         self.system_namespace = system_namespace
         self._client = client
         self._default_account = default_account
+        self._mode = mode
 
     def account_of(self, deployment: BundleDeployment) -> Account | None:
-        """None: the operator acts with its own rights."""
+        """None: the operator acts with its own rights, unless it `refuses`."""
         return effective_account(deployment.spec, default=self._default_account, system_namespace=self.system_namespace)
 
+    def refuses(self, deployment: BundleDeployment) -> bool:
+        """Whether nothing is read or written for the deployment, because no account is there to do it as."""
+        return self._mode is Mode.NARROW and self.account_of(deployment) is None
+
     def client_of(self, deployment: BundleDeployment) -> Client:
+        """AccessError: the deployment is refused."""
         account = self.account_of(deployment)
-        return self._client.acting_as(account.user) if account is not None else self._client
+        if account is not None:
+            return self._client.acting_as(account.user)
+        if self.refuses(deployment):
+            raise AccessError(f"BundleDeployment {deployment.metadata.name} has no service account to act as")
+        return self._client
 
     def owner_of(self, deployment: BundleDeployment) -> Owner:
         """The deployment as owner: an account may lack the right to block its deletion."""

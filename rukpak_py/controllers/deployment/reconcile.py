@@ -18,6 +18,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, is_open, look_again, with_failed_request
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.reporting import Reporting
@@ -34,7 +35,12 @@ from rukpak_py.controllers.result.bundle_details import (
 )
 from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST, SUSPENDED, ClassNotServed
+from rukpak_py.controllers.result.deployment_details import (
+    ACCOUNT_REQUIRED,
+    OPTIONS_LOST,
+    SUSPENDED,
+    ClassNotServed,
+)
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange
 from rukpak_py.core.errors import RukPakError
@@ -47,6 +53,7 @@ class DeploymentReconciler:
         *,
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
+        identities: Identities,
         templates: Templates,
         values: ExternalValues,
         attempts: AttemptFactory,
@@ -59,6 +66,7 @@ class DeploymentReconciler:
     ) -> None:
         self._deployments = deployments
         self._states = states
+        self._identities = identities
         self._templates = templates
         self._values = values
         self._attempts = attempts
@@ -79,13 +87,15 @@ class DeploymentReconciler:
             return SETTLED
         hide_in_lines(state.mask.hide)
         schedule = await self._look(name, deployment, state, turn)
-        if deployment.spec.provisioner_class in self._classes:
+        if deployment.spec.provisioner_class in self._classes and not self._identities.refuses(deployment):
             await self._hooks.remember_end(deployment, state.hooks)
         return replace(schedule, is_slow=state.pace.is_slow)
 
     async def _look(self, name: str, deployment: BundleDeployment, state: DeploymentState, turn: Turn) -> Schedule:
         if deployment.spec.provisioner_class not in self._classes and not _is_held_by_us(deployment):
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
+        if self._identities.refuses(deployment):
+            return await self._reporting.report(deployment, state, turn, wanted=_about(*_without_account(deployment)))
         if deployment.metadata.is_deleted:
             await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
@@ -233,6 +243,13 @@ def _not_served(deployment: BundleDeployment) -> list[Fact]:
         return []
     detail = ClassNotServed(class_name=deployment.spec.provisioner_class_name)
     return [Fact(cause=Cause.CLASS_NOT_SERVED, detail=detail)]
+
+
+def _without_account(deployment: BundleDeployment) -> list[Fact]:
+    """Report that nothing is done; of a deletion only where it waits for our finalizer."""
+    if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
+        return []
+    return [Fact(cause=Cause.ACCOUNT_REQUIRED, detail=ACCOUNT_REQUIRED)]
 
 
 def _not_kept(detail: Detail) -> Progress:

@@ -150,6 +150,7 @@ TABLE: Mapping[Cause, Row] = {
         kind=Kind.PAUSE, status=_UNKNOWN, ready=Reason.CLASS_NOT_SERVED, event=Reason.CLASS_NOT_SERVED
     ),
     Cause.CLASS_UNKNOWN: _found(None, Reason.CLASS_UNKNOWN),
+    Cause.ACCOUNT_REQUIRED: _found(None, Reason.ACCOUNT_REQUIRED),
     Cause.STATUS_TOO_LARGE: _failure(NEVER, None, None, Reason.STATUS_TOO_LARGE),
     Cause.BUNDLE_CONTENT: _failure(NEVER, _V, Reason.RECONCILE_FAILED, Reason.CONTENT_ERROR, _UNKNOWN),
     Cause.BUNDLE_REFUSED: _failure(BACKOFF, _V, Reason.RECONCILE_FAILED, None, _UNKNOWN),

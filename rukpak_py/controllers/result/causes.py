@@ -12,6 +12,7 @@ class Cause(StrEnum):
     SUSPENDED = "Suspended"
     CLASS_NOT_SERVED = "ClassNotServed"
     CLASS_UNKNOWN = "ClassUnknown"
+    ACCOUNT_REQUIRED = "AccountRequired"
     STATUS_TOO_LARGE = "StatusTooLarge"
     # the Bundle of the template cannot be made or found; the values of its chart; its rendering
     BUNDLE_CONTENT = "BundleContent"

@@ -10,6 +10,11 @@ WAITED_FOR = 10  # objects that a message about a wait names
 GOING = 5  # objects that a message about a deletion names
 
 SUSPENDED = Words(words="spec.suspend is true: nothing is applied, corrected or pruned")
+ACCOUNT_REQUIRED = Words(
+    words="no service account is named, and the operator, in its mode narrow, acts as no other: nothing is read, "
+    "applied, corrected, pruned or deleted until spec.installNamespace and spec.serviceAccountName name one, or the "
+    "operator has a default (--default-service-account)"
+)
 REFETCHING = Words(words="Re-fetching bundle content")
 RENDERING = Words(words="Rendering bundle content")
 RENDERING_LOST = Words(

@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.api.accounts import Mode
 from rukpak_py.core.limits import LIMIT_NAMES, Limits
 from rukpak_py.operator.settings import read_settings
 from rukpak_py.server.listener import Address
@@ -39,6 +40,7 @@ FITTING = [
     ("--hook-timeout", "60", "hook_timeout", 60.0),
     ("--reapply-interval", "0", "reapply_interval", 0.0),
     ("--log-level", "debug", "log_level", "debug"),
+    ("--mode", "narrow", "mode", Mode.NARROW),
     ("--log-format", "json", "log_format", "json"),
 ]
 WRONG = [
@@ -76,6 +78,7 @@ WRONG = [
     ("--unpack-pod-resources", "[]"),
     ("--unpack-pod-resources", "{"),
     ("--log-level", "verbose"),
+    ("--mode", "wide"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),
     ("--limit-archive-bytes", "0"),

@@ -4,8 +4,10 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
 from rukpak_py.controllers.deployment.identities import Identities
+from rukpak_py.core.errors import AccessError
 from tests.unit.controllers.fakes import FakeClient
 from tests.unit.controllers.values import deployment
 
@@ -52,3 +54,29 @@ def test_account_in_status_or_history_or_annotations_counts_for_nothing() -> Non
     identities = Identities(client, system_namespace="rukpak-system")
     forged = deployment(status=status, annotations={"core.rukpak.io/service-account": "kube-system/admin"})
     assert identities.account_of(forged) is None
+
+
+@pytest.mark.parametrize(
+    ("spec", "default", "is_refused"),
+    [
+        ({}, "", True),
+        ({"install_namespace": "shop"}, "", True),
+        ({"install_namespace": "shop", "service_account_name": "installer"}, "", False),
+        ({}, "installer", False),
+    ],
+)
+def test_narrow_mode_refuses_deployments_without_an_effective_account(
+    spec: dict[str, Any],
+    default: str,
+    is_refused: bool,  # noqa: FBT001 - a column of the table
+) -> None:
+    client: Any = ImpersonatingClient()
+    narrow = Identities(client, system_namespace="rukpak-system", default_account=default, mode=Mode.NARROW)
+    one = deployment(**spec)
+    assert narrow.refuses(one) is is_refused
+    assert not Identities(client, system_namespace="rukpak-system", default_account=default).refuses(one)
+    if is_refused:
+        with pytest.raises(AccessError, match="no service account"):
+            narrow.client_of(one)
+    else:
+        assert narrow.client_of(one) is not client

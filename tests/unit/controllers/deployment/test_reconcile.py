@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import (
     BundleDeployment,
@@ -51,7 +52,7 @@ from rukpak_py.controllers.result.cause_table import ERRORS_QUIET_SECONDS, WAIT_
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.result.conditions import instantiated
-from rukpak_py.controllers.result.deployment_details import OPTIONS_LOST
+from rukpak_py.controllers.result.deployment_details import ACCOUNT_REQUIRED, OPTIONS_LOST
 from rukpak_py.controllers.result.progress import NO_CHANGE, NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
@@ -203,6 +204,7 @@ class Bench:
         self.content, self.uninstall = FakeContentStage(), FakeUninstall()
         self.gone: list[str] = []
         self.hooks = FakeHooks()
+        self.identities = identities()
         self.values = FakeValuesObjects()
         client, inventory = self.client.as_client(), EmptyInventory()
         existence = Existence(
@@ -221,7 +223,8 @@ class Bench:
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, namespace="rukpak-system"),
-            attempts=AttemptFactory(ports, lambda _name: True, identities()),
+            identities=self.identities,
+            attempts=AttemptFactory(ports, lambda _name: True, self.identities),
             reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),
             classes={PLAIN_CLASS, *classes},
             **stages,
@@ -1027,3 +1030,52 @@ class TestADeploymentThatIsGone:
         del bench.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]
         assert await bench.reconcile() == SETTLED
         assert bench.client.calls == ["get BundleDeployment shop"]
+
+
+class TestNarrowMode:
+    """A deployment without an effective account is refused: nothing is read or written for it."""
+
+    REFUSED = ("False", "AccountRequired", ACCOUNT_REQUIRED.text(()))
+
+    @pytest.fixture(autouse=True)
+    def _narrow(self, bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
+        monkeypatch.setattr(bench.identities, "_mode", Mode.NARROW)
+
+    async def test_new_deployment_without_an_account_is_refused_before_its_bundle_is_made(self, bench: Bench) -> None:
+        bench.put(deployment(install_namespace="shop"))
+        assert await bench.reconcile() == SETTLED
+        assert bench.conditions["Ready"] == self.REFUSED
+        assert "Stalled" in bench.conditions
+        assert bench.client.calls == [WRITE]
+        assert not bench.content.asked
+        assert not bench.hooks.looked_at
+
+    async def test_installed_deployment_without_an_account_is_neither_corrected_nor_suspended(
+        self, bench: Bench
+    ) -> None:
+        installed_before(bench, suspend=True)
+        assert await bench.reconcile() == SETTLED
+        assert bench.conditions["Ready"] == self.REFUSED
+        assert bench.client.calls == [WRITE]
+        assert not bench.content.asked
+        assert not bench.hooks.looked_at
+
+    async def test_deletion_that_waits_for_us_is_refused_and_told(self, bench: Bench) -> None:
+        bench.put(deployment(deletion_timestamp=NOW, finalizers=(ORDERED_DELETION_FINALIZER,)))
+        assert await bench.reconcile() == SETTLED
+        assert bench.conditions["Ready"] == ("False", "Deleting", f"Deleting: {self.REFUSED[2]}")
+        assert bench.uninstall.asked == []
+
+    async def test_deletion_that_waits_for_others_is_not_told(self, bench: Bench) -> None:
+        bench.put(deployment(deletion_timestamp=NOW, finalizers=("x/y",)))
+        assert await bench.reconcile() == SETTLED
+        assert bench.client.calls == []
+
+    async def test_deployment_that_names_an_account_goes_on_at_its_next_look(self, bench: Bench) -> None:
+        bench.put(deployment(install_namespace="shop"))
+        await bench.reconcile()
+        one = deployment(install_namespace="shop", service_account_name="installer")
+        bench.put_bundle(unpacked(one))
+        bench.put(one)
+        await bench.reconcile()
+        assert [stage for stage, *_ in bench.content.asked] == ["reconcile"]

@@ -66,11 +66,15 @@ class Seen:
     quiet: float = 0.0
 
 
+# Failures that a look finds without an attempt
+FOUND = {C.CLASS_UNKNOWN, C.ACCOUNT_REQUIRED, C.DIGEST_CHANGED, C.SPEC_CHANGED}
+
 # Of content that is wanted, where nothing is installed
 WANTED = [
     Seen(C.SUSPENDED, "", "Unknown Suspended", "Normal Suspended"),
     Seen(C.CLASS_NOT_SERVED, "", "Unknown ClassNotServed", "Warning ClassNotServed"),
     Seen(C.CLASS_UNKNOWN, "", "False ClassUnknown Stalled", "Warning ClassUnknown"),
+    Seen(C.ACCOUNT_REQUIRED, "", "False AccountRequired Stalled", "Warning AccountRequired"),
     Seen(C.UNPACK_CLASS, "HasValidBundle False ClassUnknown", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.STATUS_TOO_LARGE, "", "False StatusTooLarge Stalled", "Warning StatusTooLarge"),
     Seen(C.BUNDLE_CONTENT, NO_BUNDLE, "False ContentError Stalled", "Warning ReconcileFailed"),
@@ -268,7 +272,7 @@ def test_a_failure_begins_no_attempt_before_its_time_or_a_wake_up(one: Seen) -> 
     schedule = _conclusion(one, one.quiet, failures=0).schedule
     row = TABLE[one.cause]
 
-    is_failure = "False" in one.ready and one.cause not in {C.CLASS_UNKNOWN, C.DIGEST_CHANGED, C.SPEC_CHANGED}
+    is_failure = "False" in one.ready and one.cause not in FOUND
     is_held = is_failure or one.cause in HELD_WAITS
     assert (schedule.failures > 0) == is_held
     assert row.is_held == is_held
