@@ -3,6 +3,8 @@
 The collector looks for new kinds every 30 seconds: on a young cluster it does not know of our deployments, or of the
 kinds that they brought, and their objects stay that long. A second after the deletion, what is left is deleted by us.
 
+* Only for deployments that were served with the operator's own rights. What an account has installed is left to the
+  collector: the account named by a deployment that is gone is no authority, and the operator's rights are not its.
 * Only after a deletion that certainly did not orphan (`ProvenDeletions`), and when a GET shows that the deployment does
   not exist.
 * Only objects that the collector would delete: controlled by the deployment's uid, with no other owner and none of

@@ -114,14 +114,14 @@ class DeploymentParts:
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        identities = Identities(around.client, system_namespace=around.system_namespace, mode=around.mode)
+        self.identities = Identities(around.client, system_namespace=around.system_namespace, mode=around.mode)
         kinds = Kinds(
             around.client,
             around.cluster,
             around.inventory,
             deployments=deployments,
             writer=self._writer,
-            identities=identities,
+            identities=self.identities,
         )
         releases = ChartReleases(
             client_of=kinds.client_of,
@@ -141,7 +141,7 @@ class DeploymentParts:
         templates = Templates(
             around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
         )
-        attempts = AttemptFactory(around.inventory, around.cluster.has_namespace, identities)
+        attempts = AttemptFactory(around.inventory, around.cluster.has_namespace, self.identities)
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         hook_objects = HookObjects(
             around.cluster,
@@ -170,7 +170,7 @@ class DeploymentParts:
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
             states=self.states,
-            identities=identities,
+            identities=self.identities,
             templates=templates,
             values=self._values,
             attempts=attempts,

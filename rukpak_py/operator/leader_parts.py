@@ -270,7 +270,7 @@ class LeaderParts:
     def _deployment_deleted(self, deployment: BundleDeployment) -> None:
         state = self.deployments.states.of(deployment.metadata.uid)
         deletion = state.deletion if state is not None else Deletion()
-        if deletion.is_proven(deployment.metadata):
+        if deletion.is_proven(deployment.metadata) and self.deployments.identities.are_own(deployment):
             self.left_behind.deleted(deployment.metadata.name, deployment.metadata.uid)
         self.housekeeping.soon()
 

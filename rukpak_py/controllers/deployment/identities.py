@@ -29,6 +29,10 @@ class Identities:
         """None: the operator acts with its own rights, unless it `refuses`."""
         return effective_account(deployment.spec, default=self._default_account, system_namespace=self.system_namespace)
 
+    def are_own(self, deployment: BundleDeployment) -> bool:
+        """Whether the operator's own rights are those of the deployment."""
+        return self._mode is Mode.CLASSIC and self.account_of(deployment) is None
+
     def refuses(self, deployment: BundleDeployment) -> bool:
         """Whether nothing is read or written for the deployment, because no account is there to do it as."""
         return self._mode is Mode.NARROW and self.account_of(deployment) is None

@@ -30,7 +30,7 @@ NOTE: Document = {"metadata": {"annotations": {"foreign": "yes"}}}
 
 @dataclass(frozen=True, kw_only=True)
 class Case:
-    """One object of the content. `changed`: a merge patch of a field of ours; `added`: one of a field of nobody's."""
+    """One object of the content. `changed`: a merge patch of a field of ours; `added`: one of a field that is not."""
 
     plural: str
     ours: Document
@@ -72,7 +72,7 @@ def cases(tenant: Tenant) -> dict[str, Case]:
     subjects = [{"kind": "ServiceAccount", "name": "x", "namespace": space}]
     others = [{"kind": "ServiceAccount", "name": "y", "namespace": space}]
 
-    def made(api: str, kind: str, *, cluster: bool = False, **fields: object) -> Document:
+    def made(api: str, kind: str, *, cluster: bool = False, **fields: Any) -> Document:
         name = f"x-{mark}" if cluster else "x"
         return manifest(api, kind, name, "" if cluster else space, labels={"team": "ours"}, **fields)
 

@@ -42,6 +42,7 @@ def test_account_is_that_of_the_spec_else_the_default_one(spec: dict[str, Any], 
     found: Any = identities.client_of(one)
     assert found.user == user
     assert (found is client) is (user == OWN)
+    assert identities.are_own(one) is (user == OWN)
     assert identities.owner_of(one).reference["blockOwnerDeletion"] is (user == OWN)
 
 
