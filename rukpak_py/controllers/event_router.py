@@ -16,7 +16,6 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import (
-    BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_DEPLOYMENT_PLURAL,
     BUNDLE_INSTANCE_PLURAL,
     BUNDLE_PLURAL,
@@ -31,6 +30,7 @@ from rukpak_py.api.names import (
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bundle_instance
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.cache import Cache, HasMetadata
+from rukpak_py.controllers.config_map_watches import ConfigMapUsers
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import BackOff, Queue
 from rukpak_py.core.errors import ContentError
@@ -84,7 +84,7 @@ class WatchedKind(Generic[Kind]):
         self._attached = listeners
 
     def handler(self) -> Handler:
-        return Handler(plural=self.plural, may_be_ours=_may_be_ours, seen=self.event)
+        return Handler(plural=self.plural, may_be_ours=_is_ours_by_itself, seen=self.event)
 
     def event(self, event: str | None, body: Mapping[str, Any]) -> None:
         is_known = (body.get("metadata") or {}).get("name", "") in self.cache  # a class that changes away is noticed
@@ -134,16 +134,23 @@ class EventRouter:
         self.bundles = WatchedKind[Bundle](BUNDLE_PLURAL, read_bundle, back_off=FETCH_BACK_OFF)
         self.deployments = WatchedKind[BundleDeployment](BUNDLE_DEPLOYMENT_PLURAL, read_bundle_deployment)
         self.instances = WatchedKind[BundleInstance](BUNDLE_INSTANCE_PLURAL, read_bundle_instance)
+        self.config_map_users = ConfigMapUsers()
         self.waiting = WaitingDeployments(watch_quotas=watch_quotas)
 
     def handlers(self) -> list[Handler]:
-        return [self.bundles.handler(), self.deployments.handler(), self.instances.handler()]
+        """Bundles are taken whatever their class: the webhook asks about all, and the caches show which are ours."""
+        bundles = Handler(plural=BUNDLE_PLURAL, may_be_ours=lambda _: True, seen=self._bundle_seen)
+        return [bundles, self.deployments.handler(), self.instances.handler()]
 
     def close(self) -> None:
         """Close the queues: no key is given out any more."""
         self.bundles.queue.close()
         self.deployments.queue.close()
         self.instances.queue.close()
+
+    def _bundle_seen(self, event: str | None, body: Mapping[str, Any]) -> None:
+        self.config_map_users.event(event, body)
+        self.bundles.event(event, body)
 
     def bundle_changed(self, bundle: Bundle) -> None:
         owner = bundle.metadata.controller
@@ -227,12 +234,6 @@ def _demand_whole(obj: HasMetadata, event: str | None, body: Mapping[str, Any]) 
         raise ContentError(
             f"the spec of {obj.metadata.name} is nested more than {ACCEPTED} levels deep; make it flatter"
         )
-
-
-def _may_be_ours(body: Mapping[str, Any]) -> bool:
-    """Judge without the caches, so take every Bundle of a deployment: we create those, and know them before Kopf."""
-    owners = (body.get("metadata") or {}).get("ownerReferences") or ()
-    return _is_ours_by_itself(body) or any(owner.get("kind") == BUNDLE_DEPLOYMENT_KIND for owner in owners)
 
 
 def _is_ours_by_itself(body: Mapping[str, Any]) -> bool:

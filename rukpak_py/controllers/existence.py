@@ -9,6 +9,7 @@ was restored from a backup: nothing is dropped on such a list.
 import asyncio
 import logging
 from collections.abc import Callable, Collection
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from dataclasses import dataclass
 from time import monotonic
@@ -59,6 +60,7 @@ class ListedKind:
     resource: Resource
     cache: Cache[Any]
     gone: Callable[[Any], None]
+    listed: tuple[Callable[[AbstractSet[str], float], None], ...] = ()  # told all uids, and when they were asked for
     is_optional: bool = False  # the kind need not be served: nothing is learnt about it then
 
 
@@ -124,6 +126,8 @@ class MissedDeletions:
                 MISSED_DELETIONS.labels(watched.resource.gvk.kind).inc()
                 watched.cache.drop(metadata.name, metadata.uid)
                 watched.gone(obj)
+        for listed in watched.listed:
+            listed(there, began)
         return True
 
     def _seen(self, watched: ListedKind) -> int:

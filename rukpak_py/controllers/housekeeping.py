@@ -37,7 +37,7 @@ class Housekeeping:
         watches: Watches,
         content: Sweepable,
         is_sure: Callable[[], bool],
-        sweep_uploads: Callable[[bool], Awaitable[None]],
+        sweep_uploads: Callable[[], Awaitable[None]],
         sweep_renderings: Callable[[], Awaitable[None]],
         stop_hook_watches: Callable[[], Awaitable[None]],
         restore_key: Callable[[], Awaitable[None]],
@@ -47,9 +47,8 @@ class Housekeeping:
     ) -> None:
         """`is_sure`: the caches were compared with the cluster, so what they do not have is not there.
 
-        `sweep_uploads` is told whether that is so: what was uploaded for Bundles that were seen to go goes in any case.
-        `may_stop_watches`: no deployment that is gone needs the watches any more. `restore_key`: the Secret with the
-        key of our digests may be gone.
+        `sweep_uploads` knows which Bundles there are. `may_stop_watches`: no deployment that is gone needs the watches
+        any more. `restore_key`: the Secret with the key of our digests may be gone.
         """
         self._router = router
         self._watches = watches
@@ -97,7 +96,7 @@ class Housekeeping:
             )
             await self._content.sweep(kept, {one.metadata.name for one in bundles}, in_use)
             await self._sweep_renderings()
-        await self._sweep_uploads(self._is_sure())
+        await self._sweep_uploads()
 
 
 def _history(deployment: BundleDeployment) -> tuple[Installation, ...]:

@@ -137,12 +137,6 @@ class Informer:
         async with asyncio.timeout(seconds):
             await self.synced.wait()
 
-    def uids(self) -> set[str] | None:
-        """Uids of all objects. None while they are not known: while the kind is not served, no object shows."""
-        if not self.synced.is_set() or not self.served:
-            return None
-        return {live.metadata.uid for live in self}
-
     def nudge(self) -> None:
         """Try again now instead of after the wait: the kind was seen to appear, the server to come back."""
         self._wake.set()

@@ -21,7 +21,6 @@ from rukpak_py.controllers.system_objects import AccountPullSecrets, SystemObjec
 from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.operator.settings import Settings
@@ -48,7 +47,6 @@ class BundleParts:
         client: Client,
         router: EventRouter,
         *,
-        all_bundles: Informer,
         system: SystemObjects,
         content: StoredContent,
         reading: ContentReading,
@@ -58,7 +56,7 @@ class BundleParts:
     ) -> None:
         """`api_servers`: more of them may become known later."""
         self._router = router
-        self._all_bundles = all_bundles
+        self._listed: tuple[AbstractSet[str] | None, float] = None, 0.0  # uids of all Bundles, and as of when
         self._content = content
         self._events = events
         self._uses_pods = settings.image_unpack is not ImageUnpack.DIRECT
@@ -128,9 +126,13 @@ class BundleParts:
         self._uploads.gone(bundle.metadata.uid)
         self._router.bundle_changed(bundle)
 
-    async def sweep_uploads(self, is_sure: bool) -> None:  # noqa: FBT001 - a callback
-        """Delete the uploads of Bundles that are gone, whatever their class was."""
-        await asyncio.to_thread(self._uploads.sweep, self._all_bundles.uids() if is_sure else None)
+    def all_listed(self, uids: AbstractSet[str], asked_at: float) -> None:
+        """A consistent list shows all Bundles, whatever their class."""
+        self._listed = uids, asked_at
+
+    async def sweep_uploads(self) -> None:
+        """Delete the uploads of Bundles that are gone: that a watch saw going, or that the last list does not show."""
+        await asyncio.to_thread(self._uploads.sweep, *self._listed)
 
     def _sources(
         self,

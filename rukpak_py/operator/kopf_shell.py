@@ -72,14 +72,19 @@ class HandOver:
     Kopf's thread cannot know what we know by now: events that it handed over may still be on their way.
     """
 
-    def __init__(self, handler: Handler, call: Callable[..., object]) -> None:
-        """`call` has a function called in our thread, in order."""
+    def __init__(self, handler: Handler, call: Callable[..., object], done: Callable[[str], None]) -> None:
+        """`call` has a function called in our thread, in order. `done` hears the name of each event, taken or not."""
         self._handler = handler
         self._call = call
+        self._done = done
         self._names: set[str] = set()
 
     def wants(self, body: Mapping[str, Any]) -> bool:
-        return body["metadata"]["name"] in self._names or self._handler.may_be_ours(body)
+        name = body["metadata"]["name"]
+        if name in self._names or self._handler.may_be_ours(body):
+            return True
+        self._done(name)
+        return False
 
     def take(self, event: str | None, body: Mapping[str, Any]) -> None:
         name = body["metadata"]["name"]
@@ -88,6 +93,7 @@ class HandOver:
         else:
             self._names.add(name)
         self._call(self._handler.seen, event, body)
+        self._done(name)
 
 
 class KopfThread:
@@ -165,7 +171,8 @@ def _registry(
 ) -> kopf.OperatorRegistry:
     registry = kopf.OperatorRegistry()
     for handler in handlers:
-        _register(registry, handler, loop)
+        hand_over = HandOver(handler, loop.call_soon_threadsafe, partial(watches.handed_over, handler.plural))
+        _register(registry, handler.plural, hand_over)
 
     async def log_in(**_: object) -> kopf.AiohttpSession:
         return kopf.AiohttpSession(server=connection.server, aiohttp_session=_session(connection, watches))
@@ -174,18 +181,14 @@ def _registry(
     return registry
 
 
-def _register(registry: kopf.OperatorRegistry, handler: Handler, loop: asyncio.AbstractEventLoop) -> None:
-    hand_over = HandOver(handler, loop.call_soon_threadsafe)
-
+def _register(registry: kopf.OperatorRegistry, plural: str, hand_over: HandOver) -> None:
     async def on_event(event: Mapping[str, Any], **_: object) -> None:
         hand_over.take(event["type"], event["object"])
 
     def is_ours_or_known(body: Mapping[str, Any], **_: object) -> bool:
         return hand_over.wants(body)
 
-    kopf.on.event(GROUP, VERSION, handler.plural, registry=registry, when=is_ours_or_known, id=f"see-{handler.plural}")(
-        on_event
-    )
+    kopf.on.event(GROUP, VERSION, plural, registry=registry, when=is_ours_or_known, id=f"see-{plural}")(on_event)
 
 
 def _session(connection: Connection, watches: KopfWatches) -> aiohttp.ClientSession:

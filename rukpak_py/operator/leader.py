@@ -11,18 +11,14 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
-from rukpak_py.api.reading import read_bundle
-from rukpak_py.controllers.config_map_watches import ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.reconcile_loop import work
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.metrics import QUEUE_DEPTH
-from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject
-from rukpak_py.kube.resources import BUNDLE_INSTANCES
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.kube.seen_versions import OnRestore
 from rukpak_py.kube.watching import WatchStatus
 from rukpak_py.operator.kopf_shell import KopfRuns, KopfThread
@@ -33,7 +29,6 @@ from rukpak_py.server.served_content import ServedContent
 LOG = logging.getLogger(__name__)
 DRAIN_SECONDS = 10.0  # seconds for what the workers have in hand ...
 EVENT_FLUSH_SECONDS = 5.0  # ... and for the Events about it
-LISTING_GRACE_SECONDS = 0.3  # seconds in which Kopf hands over what it has listed
 
 
 class Leader:
@@ -42,26 +37,27 @@ class Leader:
         settings: Settings,
         connection: Connection,
         client: Client,
-        all_bundles: Informer,
+        bundles: BundleWatch,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_end: Callable[[], None],
     ) -> None:
-        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
+        """`bundles` and `config_maps`: the watches that every replica has. The first ends when Kopf has taken over.
 
         `on_restore` is called when etcd was restored from a backup, `on_end` when a part has ended by itself and the
         rest is about to be stopped.
         """
         self._on_end = on_end
-        self._all_bundles = all_bundles
+        self._bundles = bundles
+        self._handed_over = {kind.plural: asyncio.Event() for kind in (BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES)}
         self._parts = LeaderParts(
             settings,
             client,
-            all_bundles,
             config_maps,
             on_restore=on_restore,
             on_gap=self._look_for_missed_deletions,
+            on_handed_over=self._note_handed_over,
         )
         self._kopf = KopfRuns(
             lambda: KopfThread(connection, self._parts.router.handlers(), self._parts.kopf_watches),
@@ -124,8 +120,7 @@ class Leader:
             stack.push_async_callback(self._parts.bundles.unpack_pods.close)
             stack.push_async_callback(self._parts.quotas.stop)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
-            told = asyncio.create_task(self._know_deployments(), name="know BundleDeployments")
-            workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known, told)]
+            workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)
             parts = [
                 *workers,
@@ -150,13 +145,13 @@ class Leader:
             finally:
                 self._parts.bundles.served.close()
                 self._parts.router.close()
-                others += [known, told]
+                others.append(known)
                 for part in parts if self._is_abandoned else others:
                     part.cancel()
                 await asyncio.gather(*others, return_exceptions=True)
 
-    def _workers(self, known: asyncio.Task[None], told: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
-        """`known`: the Bundles are; `told`: Kopf has told of the deployments."""
+    def _workers(self, known: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
+        """`known`: the Bundles are. Kopf lists all kinds at once; an owner that came first would create what exists."""
 
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
@@ -170,32 +165,17 @@ class Leader:
             await work(BUNDLE_KIND, self._parts.router.bundles.queue, self._parts.bundles.reconciler.reconcile)
 
         async def work_on_instances() -> None:
-            await asyncio.shield(told)
+            await asyncio.shield(known)
+            await self._handed_over[BUNDLE_DEPLOYMENTS.plural].wait()
             await work(BUNDLE_INSTANCE_KIND, self._parts.router.instances.queue, self._parts.instances.reconcile)
 
         kinds = (work_on_bundles, work_on_deployments, work_on_instances)
         return [one() for one in kinds for _ in range(WORKERS)]
 
     async def _know_bundles(self) -> None:
-        """Kopf lists both kinds at once: a deployment that came first would create a Bundle that is there already."""
-        await self._all_bundles.wait_synced()
-        while any(self._is_awaited(live) for live in self._all_bundles):  # noqa: ASYNC110 - two watches change it
-            await asyncio.sleep(0.02)
-
-    async def _know_deployments(self) -> None:
-        """The same for instances, which own deployments. One that comes later still costs a request, no more."""
-        while not self._parts.kopf_watches.are_open:  # noqa: ASYNC110 - Kopf's thread changes it
-            await asyncio.sleep(0.05)
-        await asyncio.sleep(LISTING_GRACE_SECONDS)
-
-    def _is_awaited(self, live: LiveObject) -> bool:
-        """Kopf will tell of it and has not yet."""
-        if live.key.name in self._parts.router.bundles.cache:
-            return False
-        try:
-            return read_bundle(live.json or b"").spec.provisioner_class in CLASSES
-        except ContentError:
-            return False  # left out there, too
+        await self._handed_over[BUNDLES.plural].wait()
+        users, watches = self._parts.router.config_map_users, self._parts.kopf_watches
+        await self._bundles.hand_over(users, lambda: watches.status(BUNDLES))
 
     async def _drain(self, workers: Sequence[asyncio.Task[None]]) -> None:
         """Let the workers finish what they have in hand, unless we were abandoned; a cancellation means just that."""
@@ -219,6 +199,11 @@ class Leader:
         """Called in Kopf's thread."""
         if self._loop is not None:
             self._loop.call_soon_threadsafe(self._parts.missed_deletions.ask)
+
+    def _note_handed_over(self, plural: str) -> None:
+        """Called in Kopf's thread, after all that it handed over: calls keep their order."""
+        if self._loop is not None:
+            self._loop.call_soon_threadsafe(self._handed_over[plural].set)
 
     async def _watch_queues(self) -> None:
         while True:

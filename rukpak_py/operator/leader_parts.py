@@ -4,8 +4,11 @@ from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from functools import partial
 
+import orjson
+
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
+from rukpak_py.api.reading import to_json
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject, observed_object
@@ -34,7 +37,7 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, SECRETS, SERVICE_ACCOUNTS
 from rukpak_py.kube.secrets import OwnSecrets
 from rukpak_py.kube.seen_versions import OnRestore, SeenVersions
@@ -50,19 +53,18 @@ class LeaderParts:
         self,
         settings: Settings,
         client: Client,
-        all_bundles: Informer,
         config_maps: ConfigMapWatch,
         *,
         on_restore: OnRestore,
         on_gap: Callable[[], None],
+        on_handed_over: Callable[[str], None],
     ) -> None:
-        """`all_bundles`: the watch of Bundles, whatever their class, that every replica has; as `config_maps`.
+        """`config_maps`: the watch that every replica has.
 
-        `on_restore` is called when etcd was restored from a backup, `on_gap` in Kopf's thread when its watches may have
-        missed something.
+        `on_restore` is called when etcd was restored from a backup. In Kopf's thread, `on_gap` is called when its
+        watches may have missed something, `on_handed_over` with the plural of a kind of which it has handed over all.
         """
         self._client = client
-        self._all_bundles = all_bundles
         self.quotas = QuotaWatch(client)
         self.router = EventRouter(watch_quotas=self.quotas.start)
         self.quotas.subscribe(self.router.quota_changed)
@@ -106,7 +108,6 @@ class LeaderParts:
             settings,
             client,
             self.router,
-            all_bundles=all_bundles,
             system=system,
             content=self.content,
             reading=self.reading,
@@ -141,7 +142,12 @@ class LeaderParts:
         self.missed_deletions = MissedDeletions(
             client,
             (
-                ListedKind(resource=BUNDLES, cache=self.router.bundles.cache, gone=self.router.bundles.gone),
+                ListedKind(
+                    resource=BUNDLES,
+                    cache=self.router.bundles.cache,
+                    gone=self.router.bundles.gone,
+                    listed=(self.router.config_map_users.retain, self.bundles.all_listed),
+                ),
                 ListedKind(
                     resource=BUNDLE_DEPLOYMENTS,
                     cache=self.router.deployments.cache,
@@ -158,7 +164,11 @@ class LeaderParts:
             versions=versions,
         )
         self.kopf_watches = KopfWatches(
-            (BUNDLES, BUNDLE_DEPLOYMENTS), optional=(BUNDLE_INSTANCES,), versions=versions, on_gap=on_gap
+            (BUNDLES, BUNDLE_DEPLOYMENTS),
+            optional=(BUNDLE_INSTANCES,),
+            versions=versions,
+            on_gap=on_gap,
+            on_handed_over=on_handed_over,
         )
         self.housekeeping = Housekeeping(
             self.router,
@@ -204,9 +214,8 @@ class LeaderParts:
         """The objects and the Bundles of a deployment, as our watches show them."""
         yield from owned_by(self.inventory, uid)
         for bundle in self.router.bundles.cache.controlled_by(uid):
-            live = self._all_bundles.get(BUNDLES.key("", bundle.metadata.name))
-            if live is not None:
-                yield Leftover(resource=BUNDLES, live=observed_object(live.key, BUNDLES.gvk, live.metadata))
+            key, metadata = BUNDLES.key("", bundle.metadata.name), decode_metadata(orjson.dumps(to_json(bundle)))
+            yield Leftover(resource=BUNDLES, live=observed_object(key, BUNDLES.gvk, metadata))
 
     def _tell_held(self, deployment: str, live: ObservedObject) -> None:
         """Emit the Event on the object itself: its deployment is gone, and with it the place for a condition."""

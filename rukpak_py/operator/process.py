@@ -19,7 +19,7 @@ from functools import partial
 
 from rukpak_py import __version__
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
-from rukpak_py.controllers.config_map_watches import ConfigMapUsers, ConfigMapWatch
+from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
@@ -91,7 +91,7 @@ class Replica:
             on_loss=self._lost_the_lease,
         )
         writer = client.fenced(self._fence)
-        self._users = ConfigMapUsers(vital, on_restore=self._watchdog.etcd_restored)
+        self._bundles = BundleWatch(vital, on_restore=self._watchdog.etcd_restored)
         self._config_maps = ConfigMapWatch(vital, settings.system_namespace, on_restore=self._watchdog.etcd_restored)
         vital_writer, namespace = writer.in_lane(Lane.VITAL), settings.system_namespace
         self._certificates = OwnCertificates(
@@ -108,7 +108,7 @@ class Replica:
             settings,
             connection,
             writer,
-            self._users.informer,
+            self._bundles,
             self._config_maps,
             on_restore=self._watchdog.etcd_restored,
             on_end=lambda: stopping(STOP_SECONDS),
@@ -129,7 +129,7 @@ class Replica:
                 await self._wait_until_unclaimed(stop)
             if stop.is_set():
                 return
-            for informer in (self._users.informer, self._config_maps.informer, *self._certificates.informers):
+            for informer in (self._bundles.informer, self._config_maps.informer, *self._certificates.informers):
                 informer.start()
                 stack.push_async_callback(informer.stop)
             parts = [
@@ -162,14 +162,14 @@ class Replica:
         admission = Admission(
             system_namespace=settings.system_namespace,
             config_maps=self._config_maps,
-            bundles=self._users,
+            bundles=self._bundles,
             limits=settings.limits,
         )
         ready = {
             "api": lambda: self._prerequisites.missing,
             "operator": lambda: self._claim.problem,
             "certificate": self._certificates.unloaded,
-            "bundles": self._bundles,
+            "bundles": lambda: self._bundles.problem,
             "config maps": self._system_config_maps,
             "webhook": self._certificates.untrusted,
             "threads": self._threads.exhausted,
@@ -203,15 +203,9 @@ class Replica:
             return None
         return holder.address if holder.address not in {"", self._settings.pod_address} else None
 
-    def _bundles(self) -> str | None:
-        informer = self._users.informer
-        if not informer.synced.is_set():
-            return "the Bundles have not been listed yet"
-        return informer.status.problem if informer.status is not None else None
-
     def _watches(self) -> Iterator[WatchStatus]:
-        if self._users.informer.status is not None:
-            yield self._users.informer.status
+        if self._bundles.informer.status is not None:
+            yield self._bundles.informer.status
         yield from self._leader.watches()
 
     def _other_watches(self) -> Iterator[WatchStatus]:

@@ -31,7 +31,6 @@ from rukpak_py.sources.source import ContentPendingError, Fetched, Fetcher, Fetc
 
 _NAME = re.compile(r"[a-z0-9][-a-z0-9.]{0,250}_(?P<uid>[0-9A-Za-z-]{1,64})\.tgz")
 _DIRECTORY_MODE = 0o750
-_RECENT_SECONDS = 600.0  # what was stored lately stays although the list of Bundles may not show its Bundle yet
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +52,7 @@ class UploadDirectory:
     def __init__(self, directory: Path, limits: Limits) -> None:
         self._directory = directory
         self._limits = limits
-        self._recent: dict[str, float] = {}  # by uid
+        self._stored_at: dict[str, float] = {}  # by uid, monotonic; what an older list of Bundles may not know of
         self._gone: set[str] = set()  # uids of Bundles that were deleted since the last sweep
 
     def clean(self) -> None:
@@ -97,32 +96,36 @@ class UploadDirectory:
 
     def gone(self, uid: str) -> None:
         """The Bundle was deleted: the next sweep removes its archive."""
-        self._recent.pop(uid, None)
+        self._stored_at.pop(uid, None)
         self._gone.add(uid)
 
-    def sweep(self, uids: AbstractSet[str] | None) -> list[str]:
+    def sweep(self, uids: AbstractSet[str] | None = None, asked_at: float = 0.0) -> list[str]:
         """Remove the archives of deleted Bundles, and of all but these; the names of what was removed.
 
-        `uids`: of all Bundles that there are; None: that is not known.
+        `uids`: of all Bundles in a list that was asked for at `asked_at`: what was stored since then stays. None: they
+        are not known.
         """
-        now = monotonic()
-        self._recent = {uid: at for uid, at in list(self._recent.items()) if now - at < _RECENT_SECONDS}
         swept: list[str] = []
         if not self._directory.is_dir():
             return swept
         gone = set(self._gone)
-        needed = uids | self._recent.keys() if uids is not None else None
         with self._opened() as directory:
             for name in disk.names(directory):
                 match = _NAME.fullmatch(name)
-                if match and (match["uid"] in gone or (needed is not None and match["uid"] not in needed)):
+                if match is None:
+                    continue
+                uid = match["uid"]
+                is_unlisted = uids is not None and uid not in uids and self._stored_at.get(uid, 0.0) < asked_at
+                if uid in gone or is_unlisted:
                     os.unlink(name, dir_fd=directory)
                     swept.append(name)
         self._gone -= gone
+        for uid in [uid for uid, at in list(self._stored_at.items()) if at < asked_at]:
+            self._stored_at.pop(uid, None)
         return swept
 
     def publish(self, file: BinaryIO, temporary: str, upload: UploadedFor) -> None:
-        self._recent[upload.uid] = monotonic()
+        self._stored_at[upload.uid] = monotonic()
         with self._opened() as directory:
             disk.publish(directory, file, temporary, upload.file_name)
 

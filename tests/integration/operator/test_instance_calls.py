@@ -15,6 +15,7 @@ from tests.integration.definitions import definitions, install, remove
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls_during, has_seen, now, settled
 from tests.integration.operator.process import Operator
+from tests.integration.operator.reviewing import users_of
 from tests.integration.operator.tenant import Tenant, is_ready
 from tests.manifests import Document, config_map
 from tests.waiting import eventually
@@ -118,6 +119,7 @@ async def test_an_operator_works_without_the_kind_and_serves_it_once_it_is_there
     await instance.create("v2")
     await instance.ready()
     assert "restarting Kopf: BundleInstance is now served" in operator.log
+    assert f"{tenant.name}-plain" in await users_of(operator, tenant, "v1")
 
     await remove(admin, BUNDLE_INSTANCE_PLURAL)
 
@@ -129,5 +131,6 @@ async def test_an_operator_works_without_the_kind_and_serves_it_once_it_is_there
     await tenant.deploy("v3", name=f"{tenant.name}-plain")
     await tenant.ready(name=f"{tenant.name}-plain")
     assert ("ConfigMap", "three") in await tenant.owned(CONFIG_MAPS, name=f"{tenant.name}-plain")
+    assert f"{tenant.name}-plain" in await users_of(operator, tenant, "v3")
     assert operator.is_running
     assert operator.starts == 1

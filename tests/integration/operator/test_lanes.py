@@ -3,15 +3,11 @@
 There are so many deployments that their applies take all places of the lane for work.
 """
 
-import ssl
 from collections.abc import AsyncIterator
-from typing import Any
 
-import aiohttp
 import orjson
 import pytest
 
-from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH, PLAIN_CLASS
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.pace import FIRST_PLACES
 from rukpak_py.kube.resources import CONFIG_MAPS, LEASES
@@ -19,10 +15,11 @@ from rukpak_py.kube.transport import IN_FLIGHT
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.counting import calls
 from tests.integration.operator.process import Operator
+from tests.integration.operator.reviewing import created_bundle
 from tests.integration.operator.striking import Hold
 from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Exchange, Proxy
-from tests.manifests import config_map, content
+from tests.manifests import Document, bundle, config_map, content, source
 from tests.waiting import eventually
 
 LEASE = "core.rukpak.io"
@@ -112,19 +109,6 @@ async def test_content_of_config_maps_is_not_kept_in_memory(tenant: Tenant, oper
     assert await operator.metric("process_resident_memory_bytes") - before < 15_000_000
 
 
-async def review(operator: Operator, config_map_name: str) -> dict[str, Any]:
+async def review(operator: Operator, config_map_name: str) -> Document:
     """The answer to the creation of a Bundle whose content is in this ConfigMap."""
-    maps = [{"configMap": {"name": config_map_name}, "path": "manifests"}]
-    spec = {"provisionerClassName": PLAIN_CLASS, "source": {"type": "configMaps", "configMaps": maps}}
-    bundle = {"apiVersion": "core.rukpak.io/v1alpha1", "kind": "Bundle", "metadata": {"name": "b"}, "spec": spec}
-    resource = {"group": "core.rukpak.io", "version": "v1alpha1", "resource": "bundles"}
-    request = {"uid": "u", "operation": "CREATE", "resource": resource, "name": "b", "object": bundle}
-    body = {"apiVersion": "admission.k8s.io/v1", "kind": "AdmissionReview", "request": request}
-    trusting = ssl.create_default_context()
-    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
-    url = operator.url("webhook", BUNDLE_WEBHOOK_PATH)
-    timeout = aiohttp.ClientTimeout(total=8)  # as long as a review may take
-    async with aiohttp.ClientSession(timeout=timeout) as session, session.post(url, json=body, ssl=trusting) as answer:
-        assert answer.status == 200, await answer.text()
-        response: dict[str, Any] = (await answer.json())["response"]
-        return response
+    return await created_bundle(operator, bundle("b", source(config_map_name)))

@@ -48,6 +48,11 @@ def body(
     }
 
 
+def bundle_body(provisioner_class: str) -> dict[str, Any]:
+    sent = body(1, provisioner_class)
+    return {**sent, "kind": BUNDLE_KIND, "spec": sent["spec"]["template"]["spec"]}
+
+
 @dataclass
 class Heard:
     """Calls of the listeners of one kind, in order: what happened, to which uid."""
@@ -83,7 +88,12 @@ class World:
         self.router.deployments.attach(self.heard.listeners())
         self.router.bundles.attach(self.heard_of_bundles.listeners())
         self.on_their_way: list[tuple[Any, ...]] = []
-        self._hand_over = HandOver(self.router.deployments.handler(), lambda *call: self.on_their_way.append(call))
+        self.done: list[tuple[str, int]] = []  # the names, and how many events were on their way by then
+        _, deployments, _ = self.router.handlers()
+        self._hand_over = HandOver(deployments, lambda *call: self.on_their_way.append(call), self._note_done)
+
+    def _note_done(self, name: str) -> None:
+        self.done.append((name, len(self.on_their_way)))
 
     def event(self, sent: dict[str, Any], event: str | None = "MODIFIED") -> bool:
         """Whether it was handed over."""
@@ -158,13 +168,30 @@ class TestObjectsThatAreOurs:
         status = {"conditions": [{"type": "Ready", "status": "True", "reason": reason}]}
         assert world.event(body(1, FOREIGN, status=status)) is is_ours
 
-    def test_a_bundle_of_a_deployment_that_we_do_not_know_is_left_alone(self, world: World) -> None:
-        """Handed over, because we may have created it; our loop knows better."""
-        owned = body(1, FOREIGN, ownerReferences=[{"kind": BUNDLE_DEPLOYMENT_KIND, "name": "b", "uid": "b"}])
-        assert world.event(owned)
-        world.our_turn()
-        assert world.known is None
-        assert world.heard.take() == []
+    def test_each_event_is_done_when_it_is_on_its_way_or_is_left_out(self, world: World) -> None:
+        assert not world.event(body(1, FOREIGN))
+        assert world.event(body(2))
+        assert world.event(body(3), "DELETED")
+        assert world.done == [("a", 0), ("a", 1), ("a", 2)]
+
+    def test_a_bundle_of_any_class_is_handed_over_and_one_of_a_foreign_class_is_left_to_the_webhook(
+        self, world: World
+    ) -> None:
+        handler, *_ = world.router.handlers()
+        sent = bundle_body(FOREIGN)
+        assert handler.may_be_ours(sent)
+        handler.seen("ADDED", sent)
+        assert world.router.config_map_users.using("m") == ["a"]
+        assert len(world.router.bundles.cache) == 0
+        assert world.heard_of_bundles.take() == []
+        handler.seen("DELETED", sent)
+        assert world.router.config_map_users.using("m") == []
+
+    def test_a_bundle_that_a_controller_has_to_know_is_known_to_the_webhook_too(self, world: World) -> None:
+        handler, *_ = world.router.handlers()
+        handler.seen(None, bundle_body(PLAIN_CLASS))
+        assert "a" in world.router.bundles.cache
+        assert world.router.config_map_users.using("m") == ["a"]
 
     def test_an_object_that_cannot_be_read_is_left_out_and_logged(
         self, world: World, caplog: pytest.LogCaptureFixture

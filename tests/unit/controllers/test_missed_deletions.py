@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable
+from collections.abc import Set as AbstractSet
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from time import monotonic
@@ -43,7 +44,10 @@ class Bench:
         self.cache = Cache[Bundle](clock=monotonic)
         self.gone: list[str] = []
         self.rounds = 0
-        watched = ListedKind(resource=BUNDLES, cache=self.cache, gone=self._gone, is_optional=is_optional)
+        self.listed: list[tuple[set[str], float]] = []
+        watched = ListedKind(
+            resource=BUNDLES, cache=self.cache, gone=self._gone, listed=(self._listed,), is_optional=is_optional
+        )
         self.restores: list[tuple[str, int, int]] = []
         self.versions = SeenVersions(
             on_restore=lambda resource, seen, listed: self.restores.append((resource.plural, seen, listed))
@@ -59,6 +63,9 @@ class Bench:
 
     def _gone(self, one: Bundle) -> None:
         self.gone.append(one.metadata.name)
+
+    def _listed(self, uids: AbstractSet[str], asked_at: float) -> None:
+        self.listed.append((set(uids), asked_at))
 
     def _after(self) -> None:
         self.rounds += 1
@@ -90,6 +97,21 @@ async def test_an_object_that_the_list_does_not_show_is_dropped_and_reported() -
     assert [one.metadata.name for one in bench.cache] == ["there"]
     assert bench.missed.is_sure
     assert not bench.cache.put(bundle("missed", resource_version="99")), "a late event does not bring it back"
+
+
+async def test_all_uids_are_told_with_the_time_at_which_they_were_asked_for() -> None:
+    """Whether they are in the cache or not: objects of other classes exist, too."""
+    bench = Bench()
+    bench.client.put(BUNDLE_KIND, to_json(bundle("foreign")))
+    answered: list[float] = []
+    bench.client.between = lambda: answered.append(monotonic())
+    began = monotonic()
+    async with running(bench):
+        bench.missed.ask()
+        await until(lambda: bench.rounds)
+    ((uids, asked_at),) = bench.listed
+    assert uids == {"uid-of-foreign"}
+    assert began <= asked_at <= answered[0]
 
 
 async def test_an_object_that_came_after_the_list_began_is_kept() -> None:
@@ -144,7 +166,7 @@ async def test_a_list_that_fails_drops_nothing_and_is_asked_for_again_soon() -> 
     async with running(bench):
         bench.missed.ask()
         await until(lambda: len(bench.client.calls) >= 3)
-        assert (bench.gone, bench.missed.is_sure, bench.rounds) == ([], False, 0)
+        assert (bench.gone, bench.listed, bench.missed.is_sure, bench.rounds) == ([], [], False, 0)
         bench.client.failing.clear()
         await until(lambda: bench.rounds)
     assert bench.gone == ["missed"]
@@ -177,6 +199,7 @@ async def test_an_object_in_the_cache_counts_as_seen_and_nothing_is_dropped_on_a
         await until(lambda: bench.restores)
     assert bench.restores == [("bundles", 500, 100)]
     assert bench.gone == []
+    assert bench.listed == []
     assert bench.rounds == 0
 
 

@@ -94,25 +94,6 @@ async def test_one_missing_page_is_no_proof_that_the_kind_is_gone() -> None:
     assert informer.served
 
 
-async def test_uids_are_unknown_before_the_first_list_and_while_the_kind_is_not_served() -> None:
-    there = {"metadata": {**OBJECT["metadata"], "uid": "u"}}
-    once = events(("ADDED", there), ("BOOKMARK", END), stays_open=False)
-    gone = [web.Response(status=404, text="404 page not found") for _ in range(9)]
-    async with serving(once, *gone) as (client, _):
-        informer = Informer(client, kind("unserved"), settings=QUICK)
-        assert informer.uids() is None
-        seen: list[set[str] | None] = []
-        informer.start()
-        await informer.wait_synced(20)
-        seen.append(informer.uids())
-        await until(lambda: not informer.served)
-        await informer.stop()
-
-    assert seen == [{"u"}]
-    assert informer.uids() is None
-    assert not len(informer)
-
-
 async def test_an_object_that_cannot_be_read_is_left_out_and_the_rest_goes_on() -> None:
     broken = {"metadata": {"name": 7}}
     async with serving(events(("ADDED", broken), ("ADDED", OBJECT), ("BOOKMARK", END))) as (client, _):

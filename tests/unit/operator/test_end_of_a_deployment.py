@@ -28,8 +28,6 @@ from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
-from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.resources import BUNDLES
 from rukpak_py.operator.leader_parts import LeaderParts
 from rukpak_py.operator.settings import read_settings
 from tests.unit.controllers.deployment.parts import attempt
@@ -104,10 +102,10 @@ async def parts(tmp_path: Path) -> AsyncIterator[LeaderParts]:
     parts = LeaderParts(
         read_settings([*flags, "--system-namespace", "system"], {}),
         client,
-        Informer(client, BUNDLES),
         ConfigMapWatch(client, "system"),
         on_restore=lambda *_: None,
         on_gap=lambda: None,
+        on_handed_over=lambda _: None,
     )
     for name in ("is_content_of", "load", "renders_in_place", "render", "render_with_lookups"):
         setattr(parts.content, name, getattr(Content(), name))

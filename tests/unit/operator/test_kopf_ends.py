@@ -18,7 +18,8 @@ PATIENCE = 10.0
 
 
 def thread() -> KopfThread:
-    watches = KopfWatches([], versions=SeenVersions(on_restore=lambda *_: None), on_gap=lambda: None)
+    versions = SeenVersions(on_restore=lambda *_: None)
+    watches = KopfWatches([], versions=versions, on_gap=lambda: None, on_handed_over=lambda _: None)
     return KopfThread(Connection(server="http://127.0.0.1:1"), [], watches)
 
 

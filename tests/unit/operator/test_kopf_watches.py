@@ -45,6 +45,14 @@ class Side:
     def status(self) -> WatchStatus:
         return self._watches.statuses()[0]
 
+    def event(self, name: str) -> None:
+        """Kopf's handler is called with an object of this name."""
+        self._watches.handed_over(BUNDLES.plural, name)
+
+    async def list(self, **query: str) -> None:
+        """List as Kopf does: it reads the whole page."""
+        await (await self.get(**query)).read()
+
     async def get(self, name: str = "", **query: str) -> aiohttp.ClientResponse:
         response = await self._session.get(self._url + name, params=query)
         self._responses.append(response)
@@ -58,6 +66,7 @@ class Side:
 class Noted:
     def __init__(self) -> None:
         self.gaps = 0
+        self.handed_over: list[str] = []
         self.versions = SeenVersions(on_restore=lambda *_: None)
 
     def gap(self) -> None:
@@ -69,7 +78,13 @@ async def kopf_on(
     *answers: web.Response | Handler, noted: Noted | None = None, idle: float = 5.0, path: str = ""
 ) -> AsyncIterator[Side]:
     noted = noted or Noted()
-    watches = KopfWatches([BUNDLES], versions=noted.versions, on_gap=noted.gap, idle_seconds=idle)
+    watches = KopfWatches(
+        [BUNDLES],
+        versions=noted.versions,
+        on_gap=noted.gap,
+        on_handed_over=noted.handed_over.append,
+        idle_seconds=idle,
+    )
     async with (
         serving(*answers) as (_, api),
         aiohttp.ClientSession(middlewares=(watches.middleware,)) as session,
@@ -135,6 +150,81 @@ async def test_a_list_after_the_first_and_a_watch_after_a_lost_connection_may_hi
         await kopf.get(watch="true", resourceVersion="70")
         assert noted.gaps == 2
         assert noted.versions.get(BUNDLES) == 70
+
+
+def page(*names: str) -> web.Response:
+    return web.json_response({"metadata": {}, "items": [{"metadata": {"name": name}, "spec": {}} for name in names]})
+
+
+async def test_listed_objects_are_handed_over_when_the_watch_is_open_and_each_name_came_as_an_event() -> None:
+    noted = Noted()
+    async with kopf_on(page("a", "b"), page("c"), silence, silence, noted=noted) as kopf:
+        await kopf.list()
+        for name in ("a", "b", "other"):
+            kopf.event(name)
+        await kopf.list(**{"continue": "more"})
+        await kopf.get(**WATCH)
+        assert noted.handed_over == []
+        kopf.event("c")
+        assert noted.handed_over == ["bundles"]
+        await kopf.get(**WATCH)
+        kopf.event("a")
+        assert noted.handed_over == ["bundles"], "a watch that is opened again brings nothing that was listed"
+
+
+async def test_events_that_all_came_before_the_watch_was_opened_count_when_it_is() -> None:
+    noted = Noted()
+    async with kopf_on(page("a"), silence, noted=noted) as kopf:
+        await kopf.list()
+        kopf.event("a")
+        assert noted.handed_over == []
+        await kopf.get(**WATCH)
+        assert noted.handed_over == ["bundles"]
+
+
+@pytest.mark.parametrize("empty", [page(), web.json_response({"metadata": {}, "items": None})], ids=["[]", "null"])
+async def test_empty_list_is_handed_over_when_the_watch_is_open(empty: web.Response) -> None:
+    noted = Noted()
+    async with kopf_on(empty, silence, noted=noted) as kopf:
+        await kopf.list()
+        assert noted.handed_over == []
+        await kopf.get(**WATCH)
+        assert noted.handed_over == ["bundles"]
+
+
+async def test_list_that_begins_again_after_a_page_awaits_only_what_it_lists_itself() -> None:
+    """What was deleted between the two lists comes as no event."""
+    noted = Noted()
+    async with kopf_on(page("gone", "a"), hang_up, hang_up, page("a"), silence, noted=noted) as kopf:
+        await kopf.list()
+        with pytest.raises(aiohttp.ClientError):
+            await kopf.list(**{"continue": "more"})
+        await kopf.list()
+        await kopf.get(**WATCH)
+        assert noted.handed_over == []
+        kopf.event("a")
+        assert noted.handed_over == ["bundles"]
+
+
+async def test_list_after_an_open_watch_is_handed_over_by_its_own_watch_and_events() -> None:
+    """The version that Kopf knew was too old before it had handed over what it listed first."""
+    noted = Noted()
+    async with kopf_on(page("a", "b"), silence, page("a"), silence, noted=noted) as kopf:
+        await kopf.list()
+        await kopf.get(**WATCH)
+        kopf.event("a")
+        await kopf.list()
+        kopf.event("b")
+        kopf.event("a")
+        assert noted.handed_over == []
+        await kopf.get(**WATCH)
+        assert noted.handed_over == ["bundles"]
+
+
+async def test_page_that_is_no_list_reaches_kopf_as_it_is() -> None:
+    async with kopf_on(web.Response(text="<html>")) as kopf:
+        response = await kopf.get()
+        assert await response.read() == b"<html>"
 
 
 async def test_other_requests_are_none_of_ours() -> None:

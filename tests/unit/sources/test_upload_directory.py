@@ -1,6 +1,7 @@
 """Uploaded archives on disk, and the source that reads them."""
 
 from pathlib import Path
+from time import monotonic
 
 import pytest
 
@@ -103,14 +104,25 @@ async def test_archives_go_with_their_bundles(tmp_path: Path) -> None:
     await store(before, tgz())
     await store(before, tgz(), OTHER)
     (tmp_path / "uploads" / "b.tgz").write_text("a stranger's")
-    assert before.sweep(set()) == [], "the list may be older than the uploads"
     uploads = UploadDirectory(tmp_path / "uploads", DEFAULT_LIMITS)
-    assert uploads.sweep(None) == [], "nobody knows which Bundles there are"
-    assert uploads.sweep({"2"}) == ["b_1.tgz"]
+    assert uploads.sweep() == [], "the Bundles are not known"
+    assert uploads.sweep({"2"}, monotonic()) == ["b_1.tgz"]
     await store(uploads, tgz(), ONE)
     uploads.gone("1")
-    assert uploads.sweep(None) == ["b_1.tgz"], "that it is gone was seen"
+    assert uploads.sweep() == ["b_1.tgz"], "the deletion was seen"
     assert names(tmp_path) == {"b_2.tgz", "b.tgz"}
+
+
+async def test_upload_stored_after_a_list_was_asked_for_stays_however_old_the_list_becomes(
+    uploads: UploadDirectory, tmp_path: Path
+) -> None:
+    asked_at = monotonic()
+    await store(uploads, tgz())
+    for _ in range(2):
+        assert uploads.sweep(set(), asked_at) == []
+    assert uploads.sweep({"1"}, monotonic()) == []
+    assert names(tmp_path) == {"b_1.tgz"}
+    assert uploads.sweep(set(), monotonic()) == ["b_1.tgz"], "a newer list does not show its Bundle any more"
 
 
 @pytest.mark.parametrize(
@@ -158,5 +170,5 @@ def test_links_are_not_followed_c20(uploads: UploadDirectory, tmp_path: Path) ->
     (tmp_path / "uploads" / "b_1.tgz").symlink_to(tmp_path / "secret")
     (tmp_path / "secret").write_text("secret")
     assert uploads.find(ONE) is None
-    uploads.sweep(set())
+    uploads.sweep(set(), monotonic())
     assert (tmp_path / "secret").exists()
