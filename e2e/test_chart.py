@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 import yaml
 
+from rukpak_py.api.accounts import Mode
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.operator.process import STOP_SECONDS
 from rukpak_py.operator.settings import read_settings
@@ -58,6 +60,18 @@ def test_secrets_are_bound_to_hosts_by_a_value(helm: Path) -> None:
         pod = rendered(helm, *settings)["Deployment/core"]["spec"]["template"]["spec"]
         given = read_settings([one for one in pod["containers"][0]["args"] if "$" not in one], {})
         assert given.logins.bind_secrets_to_hosts is is_bound
+
+
+@pytest.mark.parametrize("mode", Mode)
+@pytest.mark.parametrize("account", ["", "installer"])
+def test_policies_and_flags_follow_the_same_values(helm: Path, mode: Mode, account: str) -> None:
+    shipped = rendered(helm, f"mode={mode}", f"defaultServiceAccount={account}")
+    pod = shipped["Deployment/core"]["spec"]["template"]["spec"]
+    given = [one for one in pod["containers"][0]["args"] if "$" not in one]
+    installation = read_settings([*given, f"--system-namespace={chart.NAMESPACE}"], {}).installation
+    assert installation == Installation(system_namespace=chart.NAMESPACE, mode=mode, default_account=account)
+    for one in installation.policies():
+        assert shipped[f"{one['kind']}/{one['metadata']['name']}"]["spec"] == one["spec"]
 
 
 def test_a_disruption_budget_needs_a_second_replica(helm: Path) -> None:

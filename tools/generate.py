@@ -1,4 +1,4 @@
-"""The generated files: the CRDs, what is made of them (the chart, the reference), the rules, the rendered chart.
+"""The generated files: CRDs, admission policies, what is made of them (chart, reference), rules, the rendered chart.
 
 Each generator writes below a root, so `--check` generates into an empty folder and compares: a working tree with other
 changes in it is judged only by its generated files. The manifest needs helm, which `--check` does not build: where no
@@ -13,11 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import chart, reference, rules
+from tools import chart, policies, reference, rules
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
 CHART_CRDS = Path("charts/rukpak/files/crds")
+CHART_POLICIES = Path("charts/rukpak/files/policies.yaml")
 REFERENCE = Path("docs/reference.md")
 RULES = Path("docs/rules.md")
 INSTALL = Path("manifests/install.yaml")
@@ -30,6 +31,10 @@ def write_crds(root: Path) -> None:
         for stale in target.glob("*.yaml"):
             stale.unlink()
         subprocess.run([sys.executable, "-m", "rukpak_py.api.crds", str(target)], cwd=ROOT, check=True)
+
+
+def write_policies(root: Path) -> None:
+    _write(root / CHART_POLICIES, policies.page())
 
 
 def write_reference(root: Path) -> None:
@@ -71,9 +76,10 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS, REFERENCE, RULES]
+    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, RULES]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
+        write_policies(Path(folder))
         write_reference(Path(folder))
         write_rules(Path(folder))
         helm = chart.built_helm()
@@ -96,6 +102,7 @@ def main() -> int:
     if parser.parse_args().check:
         return check()
     write_crds(ROOT)
+    write_policies(ROOT)
     write_reference(ROOT)
     write_rules(ROOT)
     write_install_manifest(ROOT, chart.helm())

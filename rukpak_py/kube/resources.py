@@ -93,6 +93,16 @@ CRDS = Resource(
 API_SERVICES = Resource(
     gvk=GroupVersionKind("apiregistration.k8s.io", "v1", "APIService"), plural="apiservices", namespaced=False
 )
+ADMISSION_POLICIES = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicy"),
+    plural="validatingadmissionpolicies",
+    namespaced=False,
+)
+ADMISSION_POLICY_BINDINGS = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingAdmissionPolicyBinding"),
+    plural="validatingadmissionpolicybindings",
+    namespaced=False,
+)
 
 
 def not_served(resource: Resource) -> str:

@@ -3,10 +3,10 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.certificates.deployments import ServingCertificates
@@ -77,7 +77,7 @@ class DeploymentDependencies:
     request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
-    mode: Mode
+    installation: Installation
     hook_seconds: float
     lookup_secrets_in: frozenset[str]
     limits: Limits
@@ -114,7 +114,12 @@ class DeploymentParts:
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        self.identities = Identities(around.client, system_namespace=around.system_namespace, mode=around.mode)
+        self.identities = Identities(
+            around.client,
+            system_namespace=around.system_namespace,
+            default_account=around.installation.default_account,
+            mode=around.installation.mode,
+        )
         kinds = Kinds(
             around.client,
             around.cluster,

@@ -130,7 +130,7 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
-                mode=settings.mode,
+                installation=settings.installation,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,
                 limits=settings.limits,

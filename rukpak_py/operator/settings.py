@@ -12,7 +12,9 @@ from pathlib import Path
 
 from rukpak_py import __version__
 from rukpak_py.api.accounts import Mode
+from rukpak_py.api.deployment_spec import DNS_SUBDOMAIN
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
@@ -25,6 +27,7 @@ from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import LoginPolicy
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
+LONGEST_ACCOUNT = 253
 LONGEST_HOOK = 86_400  # seconds
 
 
@@ -32,6 +35,7 @@ LONGEST_HOOK = 86_400  # seconds
 class Settings:
     system_namespace: str
     mode: Mode
+    default_account: str
     leader_elect: bool
     storage_dir: Path
     upload_dir: Path
@@ -61,6 +65,13 @@ class Settings:
     limits: Limits
 
     @property
+    def installation(self) -> Installation:
+        """Values that the admission policies of the cluster depend on."""
+        return Installation(
+            system_namespace=self.system_namespace, mode=self.mode, default_account=self.default_account
+        )
+
+    @property
     def external_url(self) -> str:
         """URL under which clients reach content and uploads."""
         if self.content_url:
@@ -80,6 +91,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
     return Settings(
         system_namespace=given["system_namespace"],
         mode=Mode(given["mode"]),
+        default_account=given["default_service_account"],
         leader_elect=given["leader_elect"],
         storage_dir=given["provisioner_storage_dir"],
         upload_dir=given["upload_storage_dir"],
@@ -134,10 +146,18 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     add(
         "--mode",
-        Mode.CLASSIC.value,
+        Mode.CLASSIC,
         "classic: BundleDeployments without a service account are served with the operator's own rights; narrow: they "
-        "are refused, and the operator needs few rights (the chart has both)",
-        type=one_of(*(mode.value for mode in Mode)),
+        "are refused, and the operator needs few rights (the chart has both); the admission policies of the cluster "
+        "say the same",
+        type=one_of(*Mode),
+    )
+    add(
+        "--default-service-account",
+        "",
+        "name of the service account of BundleDeployments that name none: in spec.installNamespace, else in the system "
+        "namespace; the admission policies of the cluster say the same",
+        type=_account,
     )
     add(
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
@@ -257,6 +277,12 @@ def _own_namespace() -> str:
 def _namespace(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid namespace name")
+    return text
+
+
+def _account(text: str) -> str:
+    if text and not (len(text) <= LONGEST_ACCOUNT and re.fullmatch(DNS_SUBDOMAIN, text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid name of a service account")
     return text
 
 

@@ -11,25 +11,18 @@ import yaml
 
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import API_VERSION, LEGACY_CLASSES, PLAIN_CLASS
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, Resource
 from tests.integration.definitions import definitions, install
+from tests.integration.policies import apply_policies
 from tests.waiting import eventually
 
 Document = dict[str, Any]
 Warnings = Callable[[str, Resource, Document], Awaitable[list[str]]]
 
 MANIFEST = Path(__file__).parents[3] / "manifests/install.yaml"
-ADMISSION = "admissionregistration.k8s.io"
-POLICIES = {
-    kind: Resource(gvk=GroupVersionKind(ADMISSION, "v1", kind), plural=plural, namespaced=False)
-    for kind, plural in (
-        ("ValidatingAdmissionPolicy", "validatingadmissionpolicies"),
-        ("ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"),
-    )
-}
+POLICY = "rukpak-provisioner-classes"  # the others of the manifest refuse
 MISSPELT = "core-rukpak-io-plian"
 UPLOAD = {"type": "upload", "upload": {}}
 
@@ -53,12 +46,10 @@ def manifest(resource: Resource, spec: Document, **metadata: Any) -> Document:
 
 @pytest.fixture
 async def warnings_of(plane: ControlPlane, admin: Client) -> AsyncIterator[Warnings]:
-    """Warnings in the API server's answer to a request; POST is a dry run. The policies stay: they only warn."""
+    """Warnings in the API server's answer to a request; POST is a dry run. The policy stays: it only warns."""
     await install(admin, definitions())
-    for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader):
-        if one and (resource := POLICIES.get(one["kind"])) is not None:
-            name = one["metadata"]["name"]
-            await admin.apply(resource, "", name, orjson.dumps(one), field_manager="tests", force=True)
+    documents = [one for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader) if one]
+    await apply_policies(admin, [one for one in documents if one["metadata"]["name"] == POLICY])
     connection = await load_connection(plane.kubeconfig)
     async with aiohttp.ClientSession() as session:
 

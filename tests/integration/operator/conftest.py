@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import Client
 from tests.cluster import CONTROLLERS
 from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.operator.tenant import Tenant
+from tests.integration.policies import policies_in_force
 from tests.integration.proxy import Proxy, proxy_before
 
 StartOperator = Callable[..., Operator]
@@ -36,6 +38,13 @@ async def tenant(admin: Client) -> AsyncIterator[Tenant]:
     await tenant.begin()
     yield tenant
     await tenant.end()
+
+
+@pytest.fixture
+async def policies(admin: Client, tenant: Tenant) -> AsyncIterator[Installation]:
+    """The admission policies are in force for operators of the tenant, in classic mode."""
+    async with policies_in_force(admin, Installation(system_namespace=tenant.system)) as installation:
+        yield installation
 
 
 @pytest.fixture

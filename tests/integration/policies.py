@@ -1,0 +1,84 @@
+"""The admission policies of identities on a control plane of a test: in force, and gone again.
+
+They count for a whole cluster, so only tests that have their worker's control plane (`plane`) to themselves install
+them, and remove them at their end. The fixture `policies` of `tests/integration/operator` does both for the tenant:
+
+    async def test_x(tenant: Tenant, policies: Installation, operators: StartOperator) -> None:
+        operator = operators()          # of the tenant's system namespace, as the policies; it is the cluster's admin
+        ...
+        await tenant.deploy("v1", installNamespace=tenant.namespace, serviceAccountName="installer")
+"""
+
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import asynccontextmanager, suppress
+
+import orjson
+
+from rukpak_py.api.names import BUNDLE_KIND
+from rukpak_py.api.policies.document import POLICY_KIND, Document
+from rukpak_py.api.policies.installation import Installation, probes
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ForbiddenError, NotFoundError
+from rukpak_py.kube.resources import (
+    ADMISSION_POLICIES,
+    ADMISSION_POLICY_BINDINGS,
+    BUNDLE_DEPLOYMENTS,
+    BUNDLES,
+    Resource,
+)
+from tests.waiting import eventually
+
+MANAGER = "tests"
+
+
+def resource_of(document: Document) -> Resource:
+    return ADMISSION_POLICIES if document["kind"] == POLICY_KIND else ADMISSION_POLICY_BINDINGS
+
+
+async def apply_policies(admin: Client, documents: Iterable[Document]) -> None:
+    for one in documents:
+        name = one["metadata"]["name"]
+        await admin.apply(resource_of(one), "", name, orjson.dumps(one), field_manager=MANAGER, force=True)
+
+
+async def install_policies(admin: Client, installation: Installation) -> None:
+    """They are in force when this returns: the API server takes changes up once a second."""
+    await apply_policies(admin, installation.policies())
+
+    async def are_in_force() -> bool:
+        return all(installation.answer in answer for answer in await probe_answers(admin))
+
+    await eventually(are_in_force, what="the policies are in force")
+
+
+async def remove_policies(admin: Client, documents: Sequence[Document]) -> None:
+    """None of them refuses anything when this returns."""
+    for one in sorted(documents, key=lambda one: one["kind"], reverse=True):  # bindings first
+        with suppress(NotFoundError):
+            await admin.delete(resource_of(one), "", one["metadata"]["name"])
+
+    async def are_gone() -> bool:
+        return not any(await probe_answers(admin))
+
+    await eventually(are_gone, what="the policies are not in force any more")
+
+
+async def probe_answers(admin: Client) -> list[str]:
+    """How the probes of the operator are refused; empty for one that is not."""
+    answers: list[str] = []
+    for one in probes():
+        resource = BUNDLES if one["kind"] == BUNDLE_KIND else BUNDLE_DEPLOYMENTS
+        try:
+            await admin.create(resource, "", orjson.dumps(one), dry_run=True)
+        except ForbiddenError as error:
+            answers.append(error.message)
+        else:
+            answers.append("")
+    return answers
+
+
+@asynccontextmanager
+async def policies_in_force(admin: Client, installation: Installation) -> AsyncIterator[Installation]:
+    await install_policies(admin, installation)
+    yield installation
+    await remove_policies(admin, installation.policies())
