@@ -1,9 +1,9 @@
 """An HTTP proxy before an API server: it sees every request, and does to it what goes wrong in the world.
 
-It ends TLS with a certificate of the cluster's own authority and speaks to the server as the admin. Rules look at each
-exchange before it is forwarded and after it was answered; one of them may answer in the server's place, or cut the
-connection. What one who is killed had in flight is still carried out, as it would be. Watches are streams that can be
-stalled (connected and silent) and cut, per resource.
+It ends TLS with a certificate of the cluster's own authority and speaks to the server as the admin, or as another user.
+Rules look at each exchange before it is forwarded and after it was answered; one of them may answer in the server's
+place, or cut the connection. What one who is killed had in flight is still carried out, as it would be. Watches are
+streams that can be stalled (connected and silent) and cut, per resource.
 """
 
 import asyncio
@@ -188,14 +188,18 @@ class Proxy:
 
 
 @asynccontextmanager
-async def proxy_before(plane: ControlPlane, folder: Path) -> AsyncIterator[Proxy]:
+async def proxy_before(plane: ControlPlane, folder: Path, *, user: str = "") -> AsyncIterator[Proxy]:
+    """`user`: the one that the server sees; empty: the admin."""
     pki = plane.state.pki
     authority = Authority(KeyPair.read(pki, "ca"))
     authority.issue(Subject(name="proxy", addresses=["127.0.0.1"])).write(folder, "proxy")
     serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     serving.load_cert_chain(folder / "proxy.crt", folder / "proxy.key")
     asking = ssl.create_default_context(cafile=pki / "ca.crt")
-    asking.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    if user:
+        authority.issue(Subject(name=user)).write(folder, "user")
+    client = folder / "user" if user else pki / "admin"
+    asking.load_cert_chain(client.with_suffix(".crt"), client.with_suffix(".key"))
     kubeconfig = folder / "proxy.kubeconfig"
     connector = aiohttp.TCPConnector(limit=0, ssl=asking)
     async with aiohttp.ClientSession(

@@ -32,3 +32,16 @@ async def test_notes_have_the_commands_of_an_upload(helm: HelmProgram, plane: Co
     printed = await notes(helm, plane)
     for command in ("get secret rukpak-ca", "port-forward service/core", "--upload-file", "rukpakctl run"):
         assert command in printed
+
+
+async def test_notes_begin_with_the_mode_and_its_risk(helm: HelmProgram, plane: ControlPlane) -> None:
+    classic = (await notes(helm, plane)).split("1. ")[0]
+    assert "Mode: classic." in classic
+    assert "may do everything" in classic
+    tenants = ("tenants[0].namespace=shop", "tenants[0].serviceAccounts={a,b}", "tenants[1].namespace=blog")
+    narrow = await notes(helm, plane, "mode=narrow", *tenants)
+    head = narrow.split("1. ")[0]
+    assert "Mode: narrow." in head
+    assert "shop: a, b\n" in head
+    assert "blog: all of them\n" in head
+    assert "kind: BundleDeployment" not in narrow, "this one would be refused"
