@@ -73,12 +73,13 @@ class RecordedValues(ApiType, frozen=True, kw_only=True):
     """Values that stand in a Secret or a ConfigMap, known by a digest that only the operator can compute."""
 
     kind: Annotated[str, doc("`Secret` or `ConfigMap`.")]
-    name: Annotated[str, doc("Name of the object, in the system namespace.")]
+    name: Annotated[str, doc("Name of the object.")]
     key: Annotated[str, doc("Key in its data.")]
     digest: Annotated[str, doc("HMAC-SHA-256 of the values, with the id of its key in the second field.")]
     current_digest: Annotated[
         str, doc("The same under the key that the operator has now, where it lost the key of `digest`.")
     ] = ""
+    namespace: Annotated[str, doc("Namespace of the object; empty for the system namespace.")] = ""
 
 
 class RecordedOptions(ApiType, frozen=True, kw_only=True, dict=True):

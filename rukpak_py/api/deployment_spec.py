@@ -125,7 +125,8 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
         doc(
             "Settings for the provisioner, in its own form. For the class `core-rukpak-io-helm`: `values`, a string of"
             " YAML or an object, and `valuesFrom`, a list of `kind` (`Secret` or `ConfigMap`), `name`, `key` (default:"
-            " `values.yaml`) and `optional`, in the system namespace. Later entries win, and `values` over all."
+            " `values.yaml`) and `optional`, in the system namespace, or with an account in `installNamespace`. Later"
+            " entries win, and `values` over all."
             " `releaseName` is the name of the release that templates see (at most 53 bytes; default: the name of the"
             " BundleDeployment). `crds` says what becomes of the chart's `crds/`: `CreateReplace` (default) applies and"
             " corrects them, `Create` only creates what is missing, `Skip` leaves them out. `acceptNewSecrets` lists"

@@ -149,8 +149,8 @@ def mean_the_same(one: RecordedOptions | None, other: RecordedOptions | None) ->
 
 def recognised(found: Sequence[RecordedValues], installed: Iterable[RecordedValues]) -> tuple[RecordedValues, ...]:
     """Values as they are now, those of them as they were recorded that are what is installed."""
-    known = {(one.kind, one.name, one.key): one for one in installed}
-    return tuple(_recognised(one, known.get((one.kind, one.name, one.key))) for one in found)
+    known = {_place(one): one for one in installed}
+    return tuple(_recognised(one, known.get(_place(one))) for one in found)
 
 
 def _but_config(options: RecordedOptions) -> RecordedOptions:
@@ -166,6 +166,10 @@ def _same_config(one: RecordedOptions, other: RecordedOptions) -> bool:
 
 def _is_only_digest(options: RecordedOptions) -> bool:
     return bool(options.config_digest) and options.inline_config is None
+
+
+def _place(one: RecordedValues) -> tuple[str, str, str, str]:
+    return one.namespace, one.kind, one.name, one.key
 
 
 def _recognised(found: RecordedValues, installed: RecordedValues | None) -> RecordedValues:

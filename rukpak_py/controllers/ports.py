@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Callable, Mapping
 from collections.abc import Set as AbstractSet
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
@@ -12,6 +13,7 @@ from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import RenderedContent, RenderOptions
 from rukpak_py.formats.helm.cluster_view import LookedUp
+from rukpak_py.kube.client import Client
 from rukpak_py.sources.source import Fetched, FetchRequest, ImageAccess, Waiting
 
 ReplyToLookup = Callable[[object], Awaitable[LookedUp]]  # what is asked for comes from a process that is not trusted
@@ -100,14 +102,28 @@ class Renderings(Protocol):
         """Delete all others."""
 
 
+class ValuesObject(NamedTuple):
+    """A Secret or ConfigMap that holds values. Its namespace is that of the account; None: the system namespace."""
+
+    kind: str
+    name: str
+    account: Account | None = None
+
+
 class ValuesObjects(Protocol):
-    """The Secrets and ConfigMaps of the system namespace, for charts that take values from them."""
+    """The Secrets and ConfigMaps that charts take values from."""
 
-    async def read(self, kind: str, name: str) -> Mapping[str, bytes] | None:
-        """Data that it holds now; None: it does not exist. A call for each change."""
+    async def read(self, one: ValuesObject, client: Client) -> Mapping[str, bytes] | None:
+        """Data that it holds now; None: it does not exist. A call for each change. `client`: with its account's rights.
 
-    def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
-        """Forget what all others hold. Kinds and names."""
+        Raises AccessError where the account may not read it.
+        """
+
+    def retain(self, wanted: AbstractSet[ValuesObject]) -> None:
+        """Forget what all others hold."""
+
+    async def close(self) -> None:
+        """Stop the watches."""
 
 
 class DigestKeys(Protocol):

@@ -1,22 +1,17 @@
 """The Secrets and ConfigMaps of the system namespace that content refers to: who reads them, and the ports made of it.
 
-What they hold is not logged, and remembered only for charts that take values from it. No data of a Secret of the
+What they hold is neither logged nor remembered. No data of a Secret of the
 operator itself is handed to what content refers to: see `StoredObject.own`.
 """
 
-import asyncio
-from collections.abc import Mapping, Sequence
-from collections.abc import Set as AbstractSet
-from typing import NamedTuple
+from collections.abc import Sequence
 
 import msgspec
 
 from rukpak_py.api.names import HOSTS_ANNOTATION
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS, Resource
 from rukpak_py.kube.secrets import StoredObject
 from rukpak_py.sources.config_maps import ConfigMap
@@ -80,58 +75,3 @@ class AccountPullSecrets:
             secrets = msgspec.json.decode(body, type=_Account).image_pull_secrets or ()
             self.last_names = tuple(name for secret in secrets if (name := secret.get("name")))
         return self.last_names
-
-
-class _Known(NamedTuple):
-    uid: str = ""
-    version: int = 0
-    own: str = ""  # why nothing may refer to it
-    data: Mapping[str, bytes] | None = None  # None: it did not exist
-
-    def is_current(self, live: LiveObject | None, *, is_complete: bool) -> bool:
-        """`is_complete`: what the watch does not show either does not exist or is news to it."""
-        if live is None:
-            return not self.uid or not is_complete
-        return self.uid == live.metadata.uid and self.version >= live.metadata.version
-
-
-class SystemValuesObjects:
-    """The controllers' `ValuesObjects`: each object is read once for each change that the watches show.
-
-    The watches are those of the system namespace that the operator has anyway. They remember versions only. While a
-    watch does not show an object, it is asked for once: the watch may be late, and then shows it in a moment.
-    """
-
-    def __init__(self, objects: SystemObjects, *, secrets: Informer, config_maps: Informer) -> None:
-        self._objects = objects
-        self._watches = {"Secret": (SECRETS, secrets), "ConfigMap": (CONFIG_MAPS, config_maps)}
-        self._known: dict[tuple[str, str], _Known] = {}
-        self._turns: dict[tuple[str, str], asyncio.Lock] = {}
-
-    async def read(self, kind: str, name: str) -> Mapping[str, bytes] | None:
-        resource, watch = self._watches[kind]
-        async with self._turns.setdefault((kind, name), asyncio.Lock()):  # deployments may share it
-            known = self._known.get((kind, name))
-            live = watch.get(resource.key(self._objects.namespace, name))
-            if known is None or not known.is_current(live, is_complete=watch.synced.is_set()):
-                known = self._known[kind, name] = await self._read(resource, name)
-            if known.own:
-                raise ContentError(known.own)
-            return known.data
-
-    def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
-        for key in self._known.keys() - wanted:
-            del self._known[key]
-        for key in self._turns.keys() - wanted:
-            if not self._turns[key].locked():
-                del self._turns[key]
-
-    async def _read(self, resource: Resource, name: str) -> _Known:
-        found = await self._objects.read(resource, name)
-        if found is None:
-            return _Known()
-        uid, version = found.metadata.uid, found.metadata.version
-        if resource is CONFIG_MAPS:
-            return _Known(uid, version, data=found.config_map_data())
-        own = found.own()
-        return _Known(uid, version, own, data=None if own else found.secret_data())

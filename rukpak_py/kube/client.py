@@ -169,14 +169,19 @@ class Client:
         call = _list_call(resource, namespace, {**params, "limit": str(page)}, full=full)
         return pages(self._send, call, resource, full=full)
 
-    async def current_version(self, resource: Resource, namespace: str = "", *, verb: str = "list") -> str:
-        """The resourceVersion of a consistent list of one object: the newest state that the server can know of."""
+    async def current_version(
+        self, resource: Resource, namespace: str = "", *, verb: str = "list", field_selector: str = ""
+    ) -> str:
+        """The resourceVersion of a consistent list of one object: the newest state that the server can know of.
+
+        `field_selector`: of a reader whose rights end at one name.
+        """
         call = Call(
             method="GET",
             verb=verb,
             resource=resource,
             namespace=namespace,
-            params={"limit": "1"},
+            params=selection("", field_selector) | {"limit": "1"},
             accept=METADATA_LIST,
         )
         return read_page(resource, await self._send(call), full=False).resource_version

@@ -87,6 +87,7 @@ class Informer:
         self._client = client
         self._namespace = namespace
         self._selection = selection(label_selector, field_selector)
+        self._field_selector = field_selector
         self._full = full
         self._page = page
         self._settings = settings or InformerSettings()
@@ -243,7 +244,10 @@ class Informer:
 
         `on_restore` is called before the older objects are read, so that no caller acts on them.
         """
-        current = number_of(await self._client.current_version(self.resource, self._namespace))
+        version = await self._client.current_version(
+            self.resource, self._namespace, field_selector=self._field_selector
+        )
+        current = number_of(version)
         self._lost_connection = False
         if 0 < current < self._highest:
             if self._on_restore is not None:

@@ -88,7 +88,13 @@ class DeploymentParts:
 
     def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
         self.states = around.states
-        self._values = ExternalValues(around.values, around.digest_keys, self.states, namespace=around.system_namespace)
+        self.identities = Identities(
+            around.client,
+            system_namespace=around.system_namespace,
+            default_account=around.installation.default_account,
+            mode=around.installation.mode,
+        )
+        self._values = ExternalValues(around.values, around.digest_keys, self.states, identities=self.identities)
         self._around = around
         self.serving_secrets = ServingSecrets(
             around.client, on_change=around.router.object_changed, on_restore=on_restore
@@ -114,12 +120,6 @@ class DeploymentParts:
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
         self._writer = DeploymentStatusWriter(client=around.client, deployments=deployments, hide=self.states.hide)
-        self.identities = Identities(
-            around.client,
-            system_namespace=around.system_namespace,
-            default_account=around.installation.default_account,
-            mode=around.installation.mode,
-        )
         kinds = Kinds(
             around.client,
             around.cluster,
@@ -214,10 +214,11 @@ class DeploymentParts:
         await self.hook_watch.retain(used)
 
     async def close(self) -> None:
-        """Stop the jobs and the watch of hooks."""
+        """Stop the jobs, and the watches of hooks and of values."""
         await self._render_jobs.close()
         await self._compare_jobs.close()
         await self.hook_watch.close()
+        await self._around.values.close()
 
     def _content_reconciler(
         self,

@@ -23,13 +23,11 @@ from rukpak_py.controllers.event_router import EventRouter, Listeners
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import ListedKind, MissedDeletions
 from rukpak_py.controllers.housekeeping import Housekeeping
+from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.quota_watch import QuotaWatch
 from rukpak_py.controllers.stored_content import StoredContent, StoredRenderings
-from rukpak_py.controllers.system_objects import (
-    DEFAULT_ACCOUNT,
-    SystemObjects,
-    SystemValuesObjects,
-)
+from rukpak_py.controllers.system_objects import DEFAULT_ACCOUNT, SystemObjects
+from rukpak_py.controllers.values_objects import AccountValuesObjects, StoredValuesObjects, SystemValuesObjects
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.text import named
 from rukpak_py.kube.client import Client
@@ -124,7 +122,10 @@ class LeaderParts:
                 content=self.content,
                 renderings=StoredRenderings(settings.storage_dir, settings.limits, request_sweep=self._request_sweep),
                 states=states,
-                values=SystemValuesObjects(system, secrets=self.secrets, config_maps=config_maps.informer),
+                values=StoredValuesObjects(
+                    SystemValuesObjects(system, secrets=self.secrets, config_maps=config_maps.informer),
+                    AccountValuesObjects(on_change=self._values_changed),
+                ),
                 digest_keys=self._digest_key,
                 events=self._events,
                 request_content=self.bundles.reconciler.request_content,
@@ -239,6 +240,13 @@ class LeaderParts:
         if new is None and key.name == DIGEST_KEY_SECRET:
             self._digest_key.deleted()
             self.housekeeping.soon()
+
+    def _values_changed(self, one: ValuesObject) -> None:
+        """Wake the deployments whose charts take values from it as this account."""
+        for deployment in self.router.deployments.cache:
+            state = self.deployments.states.of(deployment.metadata.uid)
+            if state is not None and one in state.values.objects:
+                self.router.deployments.queue.wake(deployment.metadata.name)
 
     def _attach(self) -> None:
         """Attach the listeners for events, beside the queues."""

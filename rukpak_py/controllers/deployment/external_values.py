@@ -1,5 +1,8 @@
 """Values of charts that stand in Secrets and ConfigMaps: what `spec.config.valuesFrom` refers to, found and digested.
 
+With an account they are in its namespace and are read with its rights, else in the system namespace. A namespace other
+than that one is recorded: values that move are other values.
+
 Found before an attempt is made, because their digests are part of its options: other values are other options, and go
 the way of every upgrade. What they hold is in memory as long as the deployment is there, and nowhere else: it is kept
 out of all that is said about the deployment (`SecretMask`).
@@ -11,13 +14,15 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, RecordedValues
 from rukpak_py.api.install_options import recognised
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.controllers.deployment.facts import error_fact
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
-from rukpak_py.controllers.ports import DigestKeys, ValuesObjects
+from rukpak_py.controllers.ports import DigestKeys, ValuesObject, ValuesObjects
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import VALUES_ERRORS
 from rukpak_py.controllers.result.progress import Detail, Fact
@@ -26,6 +31,7 @@ from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.core.text import joined
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.helm.settings import ValuesReference, place, references_of
+from rukpak_py.kube.client import Client
 
 
 class ValuesMissingError(UnavailableError):
@@ -51,21 +57,25 @@ def values_fact(error: RukPakError, detail: Detail | None = None) -> Fact:
 
 
 class ExternalValues:
-    def __init__(self, objects: ValuesObjects, keys: DigestKeys, states: DeploymentStates, *, namespace: str) -> None:
+    def __init__(
+        self, objects: ValuesObjects, keys: DigestKeys, states: DeploymentStates, *, identities: Identities
+    ) -> None:
         self._objects = objects
         self._keys = keys
-        self._namespace = namespace
+        self._identities = identities
         self._states = states
 
     async def of(self, deployment: BundleDeployment, state: DeploymentState) -> FoundValues:
         spec = deployment.spec
         try:
             references = references_of(spec.config or {}) if spec.provisioner_class == HELM_CLASS else ()
-            if state.values.refer_to(frozenset((one.kind, one.name) for one in references)):
+            account = self._identities.account_of(deployment)
+            if state.values.refer_to(frozenset(_object(one, account) for one in references)):
                 self._retain()
             if not references:
                 return NO_VALUES
-            found = _demanded(references, [await self._document(one) for one in references])
+            client = self._identities.client_of(deployment)
+            found = _demanded(references, [await self._document(one, account, client) for one in references])
             key = await self._keys.get()
         except RukPakError as error:
             return FoundValues(error=error)
@@ -75,7 +85,9 @@ class ExternalValues:
         state.mask.learn(deployment, (document for reference, document in found if reference.is_secret))
         installed = installed_of(deployment.status)
         options = installed.entry.options if installed is not None and installed.entry is not None else None
-        digested = [_digested(reference, document, key) for reference, document in found]
+        namespace = self._namespace_of(account)
+        elsewhere = namespace if namespace != self._identities.system_namespace else ""
+        digested = [_digested(reference, document, key, namespace=elsewhere) for reference, document in found]
         state.values.latest = recognised(digested, options.values_from if options is not None else ())
         return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
@@ -84,12 +96,17 @@ class ExternalValues:
         self._retain()
 
     def _retain(self) -> None:
-        self._objects.retain(frozenset[tuple[str, str]]().union(*(state.values.objects for state in self._states)))
+        self._objects.retain(frozenset[ValuesObject]().union(*(state.values.objects for state in self._states)))
 
-    async def _document(self, reference: ValuesReference) -> "ValuesDocument | str":
+    def _namespace_of(self, account: Account | None) -> str:
+        return account.namespace if account is not None else self._identities.system_namespace
+
+    async def _document(
+        self, reference: ValuesReference, account: Account | None, client: Client
+    ) -> "ValuesDocument | str":
         """Read the document; where it is missing, return a sentence that says so."""
-        name = f"{reference.kind} {self._namespace}/{reference.name}"
-        data = await self._objects.read(reference.kind, reference.name)
+        name = f"{reference.kind} {self._namespace_of(account)}/{reference.name}"
+        data = await self._objects.read(_object(reference, account), client)
         if data is None:
             return f"{name} does not exist; create it, or set optional to true"
         if reference.key not in data:
@@ -112,8 +129,13 @@ def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDoc
     return [(reference, answer) for reference, answer in pairs if isinstance(answer, ValuesDocument)]
 
 
-def _digested(one: ValuesReference, document: ValuesDocument, key: DigestKey) -> RecordedValues:
-    """The name takes part: equal values of two objects must not look equal."""
+def _object(one: ValuesReference, account: Account | None) -> ValuesObject:
+    return ValuesObject(one.kind, one.name, account)
+
+
+def _digested(one: ValuesReference, document: ValuesDocument, key: DigestKey, *, namespace: str) -> RecordedValues:
+    """The name takes part: equal values of two objects must not look equal. `namespace` empty: the system namespace."""
     value = document.document if isinstance(document.document, bytes) else b""
-    digest = key.digest(b"values", one.kind.encode(), one.name.encode(), one.key.encode(), value)
-    return RecordedValues(kind=one.kind, name=one.name, key=one.key, digest=digest)
+    place = [namespace.encode()] if namespace else []
+    digest = key.digest(b"values", one.kind.encode(), one.name.encode(), one.key.encode(), value, *place)
+    return RecordedValues(kind=one.kind, name=one.name, key=one.key, digest=digest, namespace=namespace)

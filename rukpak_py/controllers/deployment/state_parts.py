@@ -17,6 +17,7 @@ from rukpak_py.api.bundle_deployment import RecordedValues
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.certificates.wanted import WantedCertificates
+from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
@@ -193,12 +194,12 @@ class FormerObjects:
 
 @dataclass(slots=True)
 class UsedValues:
-    """The Secrets and ConfigMaps that its chart takes values from, by kind and name."""
+    """The Secrets and ConfigMaps that its chart takes values from."""
 
-    objects: frozenset[tuple[str, str]] = frozenset()
+    objects: frozenset[ValuesObject] = frozenset()
     latest: tuple[RecordedValues, ...] = ()  # as they were found last
 
-    def refer_to(self, objects: frozenset[tuple[str, str]]) -> bool:
+    def refer_to(self, objects: frozenset[ValuesObject]) -> bool:
         """Whether they are others than before."""
         if objects == self.objects:
             return False

@@ -2,7 +2,7 @@
 
 A key that is no setting is judged where values are read, in `request`.
 
-`valuesFrom` names Secrets and ConfigMaps of the system namespace alone: neither content nor deployment picks a place.
+`valuesFrom` names Secrets and ConfigMaps and no namespace: whose rights a deployment has decides the place.
 Names are checked here, because they become part of a request. Nothing in here knows what the objects hold.
 """
 
@@ -164,7 +164,7 @@ def _reference(entry: object, where: str) -> ValuesReference:
     if unknown:
         raise ContentError(
             f"{where} has the unknown field {unknown[0]!r}; an entry has kind, name, key and optional, and the object "
-            "is in the system namespace"
+            "is in the system namespace, or with spec.serviceAccountName in spec.installNamespace"
         )
     given = {name: value for name, value in entry.items() if value is not None}
     kind, optional = given.get("kind"), given.get("optional", False)

@@ -15,7 +15,7 @@ from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.controllers.events import EventNote, Recorder
-from rukpak_py.controllers.ports import ReplyToLookup
+from rukpak_py.controllers.ports import ReplyToLookup, ValuesObject
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
 from rukpak_py.core.objects import Object
@@ -260,21 +260,35 @@ class FakeDigestKeys:
         return self.key
 
 
+class ImpersonatingClient(FakeClient):
+    user = ""  # of the operator itself
+
+    def acting_as(self, user: str) -> "ImpersonatingClient":
+        other = ImpersonatingClient()
+        other.user = user
+        return other
+
+
 @dataclass
 class FakeValuesObjects:
-    """`data` by kind and name; `failing` raises instead."""
+    """`data` by kind and name; `failing` raises instead. `asked`: what was read, and with which client."""
 
     data: dict[tuple[str, str], dict[str, bytes]] = field(default_factory=dict)
     failing: Exception | None = None
-    retained: set[tuple[str, str]] = field(default_factory=set)
+    retained: set[ValuesObject] = field(default_factory=set)
+    asked: list[tuple[ValuesObject, Client]] = field(default_factory=list)
 
-    async def read(self, kind: str, name: str) -> dict[str, bytes] | None:
+    async def read(self, one: ValuesObject, client: Client) -> dict[str, bytes] | None:
+        self.asked.append((one, client))
         if self.failing is not None:
             raise self.failing
-        return self.data.get((kind, name))
+        return self.data.get((one.kind, one.name))
 
-    def retain(self, wanted: AbstractSet[tuple[str, str]]) -> None:
+    def retain(self, wanted: AbstractSet[ValuesObject]) -> None:
         self.retained = set(wanted)
+
+    async def close(self) -> None:
+        pass
 
 
 @dataclass

@@ -7,7 +7,9 @@ from typing import Any, cast
 
 import pytest
 
-from rukpak_py.controllers.system_objects import SystemObjects, SystemValuesObjects
+from rukpak_py.controllers.ports import ValuesObject
+from rukpak_py.controllers.system_objects import SystemObjects
+from rukpak_py.controllers.values_objects import SystemValuesObjects
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ServerUnavailableError
@@ -47,7 +49,7 @@ class World:
             self.secrets.shown["o"] = LiveObject(key=ObjectKey("", "Secret", "system", "o"), metadata=live)
 
     async def read(self, kind: str = "Secret") -> str | None:
-        data = await self.objects.read(kind, "o")
+        data = await self.objects.read(ValuesObject(kind, "o"))
         return data["k"].decode() if data is not None else None
 
     @property
@@ -125,7 +127,7 @@ async def test_an_object_without_references_is_forgotten() -> None:
     world.put()
     world.delivered()
     await world.read()
-    world.objects.retain({("Secret", "o")})
+    world.objects.retain({ValuesObject("Secret", "o")})
     await world.read()
     assert world.calls == 1
     world.objects.retain(set())

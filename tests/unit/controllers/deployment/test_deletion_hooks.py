@@ -107,7 +107,7 @@ class Bench:
             "rendering": self.renderings,
         }
         attempts = AttemptFactory(self.inventory, lambda _: True, identities())
-        values = ExternalValues(self.values, FakeDigestKeys(), DeploymentStates(), namespace="system")
+        values = ExternalValues(self.values, FakeDigestKeys(), DeploymentStates(), identities=identities())
         return DeletionHooks(values=values, attempts=attempts, **parts)
 
     async def content(self, of: BundleDeployment) -> DeletedContent | Progress:
@@ -138,7 +138,7 @@ def deleted(*, delete_hooks: bool = True, config: Any = None, **status: Any) -> 
     [
         (UnavailableError("the server is down", retry_after=20.0), Cause.VALUES_UNAVAILABLE, "the server is down"),
         (ContentError("it is no YAML"), Cause.HOOKS_UNKNOWN, "it is no YAML"),
-        (None, Cause.HOOKS_UNKNOWN, "Secret system/passwords does not exist"),
+        (None, Cause.HOOKS_UNKNOWN, "Secret rukpak-system/passwords does not exist"),
     ],
 )
 async def test_values_that_cannot_be_read_are_named_and_read_again_where_the_server_is_silent(

@@ -4,15 +4,19 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedValues
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.formats.helm.request import merged_values
-from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects
+from rukpak_py.kube.client import Client
+from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects, ImpersonatingClient
 from tests.unit.controllers.values import UID, deployment
 
 PASSWORD = b"password: hunter22\n"
@@ -27,7 +31,9 @@ class Bench:
         data = {(kinds[name], name): {"values.yaml": text} for name, text in objects.items()}
         self.objects, self.keys = FakeValuesObjects(data), FakeDigestKeys()
         self.states = DeploymentStates()
-        self.values = ExternalValues(self.objects, self.keys, self.states, namespace="system")
+        self.client = ImpersonatingClient()
+        identities = Identities(self.client.as_client(), system_namespace="system")
+        self.values = ExternalValues(self.objects, self.keys, self.states, identities=identities)
         self.states.attach(self.values.ended)
 
     def state(self, uid: str = UID) -> DeploymentState:
@@ -116,12 +122,12 @@ async def test_objects_are_remembered_while_a_deployment_refers_to_them() -> Non
     bench = Bench(s=b"a: 1", m=b"a: 1")
     await bench.found(SECRET, MAP)
     await bench.found(SECRET, uid="another")
-    assert bench.objects.retained == {("Secret", "s"), ("ConfigMap", "m")}
+    assert bench.objects.retained == {ValuesObject("Secret", "s"), ValuesObject("ConfigMap", "m")}
     assert [one.name for one in bench.state("another").values.latest] == ["s"]
     await bench.found(MAP)
-    assert bench.objects.retained == {("ConfigMap", "m"), ("Secret", "s")}
+    assert bench.objects.retained == {ValuesObject("ConfigMap", "m"), ValuesObject("Secret", "s")}
     bench.states.end("another")
-    assert bench.objects.retained == {("ConfigMap", "m")}
+    assert bench.objects.retained == {ValuesObject("ConfigMap", "m")}
     await bench.found()
     assert bench.objects.retained == set()
     assert bench.state().values.latest == ()
@@ -131,11 +137,11 @@ async def test_a_deployment_that_goes_while_its_values_are_read_leaves_none_of_t
     bench = Bench(s=PASSWORD)
     one, state, read = chart(SECRET), bench.state(), bench.objects.read
 
-    async def read_meanwhile(kind: str, name: str) -> dict[str, bytes] | None:
+    async def read_meanwhile(wanted: ValuesObject, client: Client) -> dict[str, bytes] | None:
         bench.states.end(one.metadata.uid)
-        return await read(kind, name)
+        return await read(wanted, client)
 
-    bench.objects.read = read_meanwhile  # type: ignore[method-assign]
+    bench.objects.read = read_meanwhile  # type: ignore[method-assign,assignment]
     assert await bench.values.of(one, state) == FoundValues()
     assert bench.objects.retained == set()
     assert state.mask.hide("hunter22") == "hunter22", "nothing of it was learnt"
@@ -152,3 +158,41 @@ async def test_without_references_nothing_is_asked(given: dict[str, Any]) -> Non
 def test_a_recorded_value_is_small() -> None:
     """Five entries of sixteen stand in one status."""
     assert len(RecordedValues(kind="ConfigMap", name="n", key="k", digest=DigestKey.new().digest(b"x")).digest) < 100
+
+
+AS_INSTALLER = {"install_namespace": "shop", "service_account_name": "installer"}
+INSTALLER = Account("shop", "installer")
+
+
+async def test_values_are_read_in_the_namespace_of_the_account_and_with_its_rights() -> None:
+    bench = Bench(s=PASSWORD)
+    await bench.found(SECRET)
+    await bench.found(SECRET, **AS_INSTALLER)
+    asked: list[Any] = bench.objects.asked
+    assert [(one, client.user) for one, client in asked] == [
+        (ValuesObject("Secret", "s"), ""),
+        (ValuesObject("Secret", "s", INSTALLER), INSTALLER.user),
+    ]
+    assert (await bench.found(SECRET, **AS_INSTALLER)).documents[0].origin == "Secret shop/s, key values.yaml"
+    missing = (await bench.found(MAP, **AS_INSTALLER)).error
+    assert str(missing).startswith("spec.config.valuesFrom[0]: ConfigMap shop/m does not exist")
+
+
+async def test_equal_values_in_another_namespace_are_other_values_and_in_the_same_one_they_are_not() -> None:
+    bench = Bench(s=PASSWORD)
+    (before,) = (await bench.found(SECRET)).recorded
+    (moved,) = (await bench.found(SECRET, **AS_INSTALLER)).recorded
+    (stayed,) = (await bench.found(SECRET, install_namespace="system", service_account_name="installer")).recorded
+    assert (before.namespace, moved.namespace) == ("", "shop")
+    assert moved.digest != before.digest
+    assert stayed == before
+
+
+async def test_values_that_moved_are_not_recognised_after_the_key_was_lost() -> None:
+    (before,) = (await Bench(s=PASSWORD).found(SECRET)).recorded
+    options = recorded(InstallOptions(values_from=(before,)))
+    status = BundleDeploymentStatus(history=(Installation(bundle="b", digest="d", time=NOW, options=options),))
+    bench = Bench(s=PASSWORD)
+    bench.keys.key = DigestKey(b"x" * 32)
+    (after,) = (await bench.found(SECRET, status=status, **AS_INSTALLER)).recorded
+    assert (after.digest == before.digest, after.current_digest) == (False, "")

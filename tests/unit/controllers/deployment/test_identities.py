@@ -8,20 +8,11 @@ from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.core.errors import AccessError
-from tests.unit.controllers.fakes import FakeClient
+from tests.unit.controllers.fakes import ImpersonatingClient
 from tests.unit.controllers.values import deployment
 
 NOW = "2026-01-01T00:00:00Z"
 OWN, SHOP, SYSTEM = "", "system:serviceaccount:shop:installer", "system:serviceaccount:rukpak-system:installer"
-
-
-class ImpersonatingClient(FakeClient):
-    user = OWN
-
-    def acting_as(self, user: str) -> "ImpersonatingClient":
-        other = ImpersonatingClient()
-        other.user = user
-        return other
 
 
 @pytest.mark.parametrize(

@@ -222,7 +222,7 @@ class Bench:
             deployments=self.deployments,
             states=self.states,
             templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
-            values=ExternalValues(self.values, FakeDigestKeys(), self.states, namespace="rukpak-system"),
+            values=ExternalValues(self.values, FakeDigestKeys(), self.states, identities=self.identities),
             identities=self.identities,
             attempts=AttemptFactory(ports, lambda _name: True, self.identities),
             reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),

@@ -21,7 +21,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached
 from rukpak_py.core.logs import JsonFormatter, TextFormatter, about, hide_in_lines
 from rukpak_py.formats.helm.request import ValuesDocument
 from tests.unit.apply.lives import key
-from tests.unit.controllers.deployment.parts import ToldEvents
+from tests.unit.controllers.deployment.parts import ToldEvents, identities
 from tests.unit.controllers.fakes import FakeClient, FakeDigestKeys, FakeValuesObjects
 from tests.unit.controllers.result.concluding import fact, installed, progress
 from tests.unit.controllers.values import conditions, deployment, hook_record
@@ -45,7 +45,7 @@ async def _states(
     states = DeploymentStates()
     state = states.of(chart.metadata.uid)
     assert state is not None
-    await ExternalValues(FakeValuesObjects(data), FakeDigestKeys(), states, namespace="system").of(chart, state)
+    await ExternalValues(FakeValuesObjects(data), FakeDigestKeys(), states, identities=identities()).of(chart, state)
     return states
 
 

@@ -65,7 +65,8 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
             [{**SECRET, "namespace": "kube-system"}],
             (
                 "spec.config.valuesFrom[0] has the unknown field 'namespace'; "
-                "an entry has kind, name, key and optional, and the object is in the system namespace"
+                "an entry has kind, name, key and optional, and the object is in the system namespace, or with "
+                "spec.serviceAccountName in spec.installNamespace"
             ),
         ),
         (
