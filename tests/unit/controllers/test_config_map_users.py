@@ -89,7 +89,7 @@ def test_bundles_that_a_list_does_not_show_are_dropped_unless_they_were_seen_sin
 
 
 class TestWatch:
-    """By the watch of a replica that does not lead, and by what takes over from it."""
+    """The watch of a replica that does not lead, and the feed that takes over."""
 
     async def test_own_watch_answers_until_another_feed_takes_over(self) -> None:
         sent = (("ADDED", body("m", name="deleted since")), ("BOOKMARK", END))

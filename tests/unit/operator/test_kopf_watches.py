@@ -193,7 +193,7 @@ async def test_empty_list_is_handed_over_when_the_watch_is_open(empty: web.Respo
 
 
 async def test_list_that_begins_again_after_a_page_awaits_only_what_it_lists_itself() -> None:
-    """What was deleted between the two lists comes as no event."""
+    """No event comes about an object that was deleted between the two lists."""
     noted = Noted()
     async with kopf_on(page("gone", "a"), hang_up, hang_up, page("a"), silence, noted=noted) as kopf:
         await kopf.list()
