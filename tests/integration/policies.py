@@ -56,11 +56,14 @@ async def remove_policies(admin: Client, documents: Sequence[Document]) -> None:
     for one in sorted(documents, key=lambda one: one["kind"], reverse=True):  # bindings first
         with suppress(NotFoundError):
             await admin.delete(resource_of(one), "", one["metadata"]["name"])
+    await until_none_refuses(admin)
 
-    async def are_gone() -> bool:
+
+async def until_none_refuses(admin: Client) -> None:
+    async def none_refuses() -> bool:
         return not any(await probe_answers(admin))
 
-    await eventually(are_gone, what="the policies are not in force any more")
+    await eventually(none_refuses, what="the policies refuse nothing any more")
 
 
 async def probe_answers(admin: Client) -> list[str]:

@@ -1,5 +1,18 @@
-"""Operators and tenants for deployments that run under accounts, on the control plane of the worker."""
+"""Operators and tenants for deployments that run under accounts, and the policies of the setting of an attempt.
 
+All on the control plane of the worker.
+"""
+
+import asyncio
+import uuid
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import Connection, load_connection
+from tests.cluster import WORKERS_PLANE
 from tests.integration.operator.conftest import (
     controllers,
     operators,
@@ -7,5 +20,64 @@ from tests.integration.operator.conftest import (
     pytest_runtest_makereport,
     tenant,
 )
+from tests.integration.policies import apply_policies, install_policies, remove_policies, until_none_refuses
+from tests.integration.tenancy.attempts import Room, documents_of, installation_of, room_of
+from tests.integration.tenancy.users import make_users, remove_users
 
 __all__ = ["controllers", "operators", "proxy", "pytest_runtest_makereport", "tenant"]
+
+
+class Grounds:
+    """What the attempts of a module have in common; the policies change with the setting only."""
+
+    def __init__(self, kubeconfig: Path) -> None:
+        self.mark = uuid.uuid4().hex[:8]
+        self.connection: Connection = asyncio.run(load_connection(kubeconfig))
+        self._setting = ""
+        self._run(lambda admin: make_users(admin, self.mark))
+
+    def change_to(self, setting: str) -> None:
+        if setting == self._setting:
+            return
+        self._setting = setting
+        self._run(self._install)
+
+    def end(self) -> None:
+        documents = installation_of("narrow", self.mark).policies()
+        self._run(lambda admin: remove_policies(admin, documents))
+        self._run(lambda admin: remove_users(admin, self.mark))
+
+    async def _install(self, admin: Client) -> None:
+        await install_policies(admin, installation_of(self._setting, self.mark))
+        if self._setting == "warned":
+            await apply_policies(admin, documents_of(self._setting, self.mark))
+            await until_none_refuses(admin)
+
+    def _run(self, work: Callable[[Client], Awaitable[None]]) -> None:
+        async def with_client() -> None:
+            async with Client(self.connection) as admin:
+                await work(admin)
+
+        asyncio.run(with_client())
+
+
+@pytest.fixture(scope="module")
+def grounds(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Grounds]:
+    """On the worker's control plane, which tests with the fixture `plane` have to themselves."""
+    plane = WORKERS_PLANE.get(tmp_path_factory.getbasetemp() / f"plane-{uuid.uuid4().hex[:8]}")
+    grounds = Grounds(plane.kubeconfig)
+    yield grounds
+    grounds.end()
+
+
+@pytest.fixture
+def setting(request: pytest.FixtureRequest, grounds: Grounds) -> str:
+    """The policies of this setting are in force."""
+    grounds.change_to(request.param)
+    return str(request.param)
+
+
+@pytest.fixture
+async def room(grounds: Grounds) -> AsyncIterator[Room]:
+    async with room_of(grounds.connection, grounds.mark, f"a-{uuid.uuid4().hex[:8]}") as room:
+        yield room
