@@ -1,22 +1,30 @@
 """The permissions that an identity needs to install, upgrade and remove a set of objects, and not one more.
 
-Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). The server does
-not let a client write a role with permissions that it lacks, nor bind one: an installer has what the objects grant, or
-may `escalate` and `bind` those roles. Roles that are not among the objects, and those that the server fills itself
-(aggregated ones), can only be bound by the permission to do so.
+Every object is read, created, patched and deleted by its name (`create` cannot be restricted to names). Beside that:
+
+* the server does not let a client write a role with permissions that it lacks, nor bind one: an installer has what the
+  objects grant, or may `escalate` and `bind` those roles. Roles that are not among the objects, and those that the
+  server fills itself (aggregated ones), can only be bound by the permission to do so;
+* hooks are created by POST, of which the server knows no name: `escalate` and `bind` help only without names;
+* a Service may ask for a Secret with a serving certificate, which is kept as the installer;
+* the causes of unhealthy workloads are read from their pods;
+* before a CRD or a Namespace is deleted, its instances or its contents are counted.
 
 Kinds become resources without a server to ask: what a CRD of the same content says wins; kinds that Kubernetes itself
 serves stand in a table; for the others the name is guessed as English makes plurals, and an object that names no
-namespace is taken for one that lives in the install namespace.
+namespace is taken for one that lives in the install namespace. `resource_of` knows better where a server can be asked.
 """
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, NamedTuple
 
-from rukpak_py.apply.permissions.grants import bindings_of, bounded, roles_of
+from rukpak_py.api.names import SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.apply.permissions.grants import Binding, Role, RoleKey, bindings_of, bounded, roles_of
 from rukpak_py.apply.permissions.permission import Permission, mapping, permissions_of, reduced, rules_of, text
+from rukpak_py.apply.permissions.pod_accounts import runs_pods
 from rukpak_py.core.crds import crd_facts
 from rukpak_py.core.objects import RBAC_GROUP, GroupKind, GroupVersionKind
 
@@ -80,66 +88,148 @@ def _definition(manifest: Json) -> tuple[GroupKind, PermittedResource] | None:
 
 
 _BY_NAME = ("get", "patch", "delete")
+_HOOK_BY_NAME = ("get", "delete")
+_NAMESPACE_CONTENTS = ("pods", "persistentvolumeclaims", "services", "secrets", "configmaps")
+_OLM_LISTS = tuple(
+    Permission("", "list", "operators.coreos.com", plural) for plural in ("subscriptions", "clusterserviceversions")
+)
+ResourceOf = Callable[[Json], PermittedResource]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class GrantNeed:
+    """The need of writing one role or binding: to hold what it grants, or the verb that allows it without."""
+
+    instead: Permission
+    held: frozenset[Permission] | None  # None: it is not known what the role allows
+
+
+@dataclass(frozen=True, kw_only=True)
 class Needs:
+    permissions: frozenset[Permission]
+    grants: tuple[GrantNeed, ...] = ()
+    escalate: bool = False  # the installer may write and bind roles without their permissions
+
+    @cached_property
+    def least(self) -> frozenset[Permission]:
+        """The fewest permissions with which all of it can be done."""
+        granting = (
+            permission
+            for need in self.grants
+            for permission in ([need.instead] if self.escalate or need.held is None else need.held)
+        )
+        return frozenset(reduced({*self.permissions, *bounded(granting)}))
+
+    @cached_property
+    def rules(self) -> dict[str, list[Json]]:
+        return rules_by_scope(self.least)
+
+
+def rules_by_scope(permissions: Iterable[Permission]) -> dict[str, list[Json]]:
     """Rules by scope: "" is the whole cluster, everything else a namespace."""
+    permissions = list(permissions)
+    scopes = sorted({permission.scope for permission in permissions})
+    return {scope: rules_of(one for one in permissions if one.scope == scope) for scope in scopes}
 
-    rules: dict[str, list[Json]]
 
-
-def needs_of(objects: Iterable[Json], *, install_namespace: str, escalate: bool = False) -> Needs:
-    objects = list(objects)
-    permissions = {*_writing(objects, install_namespace), *bounded(_granting(objects, escalate=escalate))}
-    least = reduced(permissions)
-    scopes = sorted({permission.scope for permission in least})
+def needs_of(
+    objects: Iterable[Json],
+    *,
+    install_namespace: str,
+    hooks: Iterable[Json] = (),
+    reads: Iterable[Permission] = (),
+    looks_for_olm: bool = False,
+    escalate: bool = False,
+    resource_of: ResourceOf | None = None,
+) -> Needs:
+    """`reads`: of objects outside the content. `looks_for_olm`: OLM is asked whether it manages the same package."""
+    objects, hooks = list(objects), list(hooks)
+    places = _Places(resource_of or Resources([*objects, *hooks]).of, install_namespace)
     return Needs(
-        rules={scope: rules_of(permission for permission in least if permission.scope == scope) for scope in scopes}
+        permissions=frozenset(
+            {
+                *_writing(objects, places, _BY_NAME),
+                *_writing(hooks, places, _HOOK_BY_NAME),
+                *_certificates(objects, places),
+                *_looking(objects, places),
+                *reads,
+                *(_OLM_LISTS if looks_for_olm else ()),
+            }
+        ),
+        grants=(*_granting(objects, roles_of([*objects, *hooks])), *_granting_in_hooks(hooks, [*objects, *hooks])),
+        escalate=escalate,
     )
 
 
-def _writing(objects: list[Json], install_namespace: str) -> Iterator[Permission]:
-    resources = Resources(objects)
+class _Places:
+    """Where objects live: their resources, and the namespaces of those that name none."""
+
+    def __init__(self, resource_of: ResourceOf, install_namespace: str) -> None:
+        self.resource_of = resource_of
+        self._install_namespace = install_namespace
+
+    def scope_of(self, manifest: Json) -> str:
+        if not self.resource_of(manifest).is_namespaced:
+            return ""
+        return text(mapping(manifest.get("metadata")).get("namespace")) or self._install_namespace
+
+
+def _writing(objects: list[Json], places: _Places, verbs: tuple[str, ...]) -> Iterator[Permission]:
     for manifest in objects:
-        metadata = mapping(manifest.get("metadata"))
-        resource = resources.of(manifest)
-        scope = (text(metadata.get("namespace")) or install_namespace) if resource.is_namespaced else ""
+        resource, scope = places.resource_of(manifest), places.scope_of(manifest)
         yield Permission(scope, "create", resource.group, resource.plural)
-        for verb in _BY_NAME:
-            yield Permission(scope, verb, resource.group, resource.plural, text(metadata.get("name")))
+        for verb in verbs:
+            yield Permission(scope, verb, resource.group, resource.plural, _name(manifest))
 
 
-def _granting(objects: list[Json], *, escalate: bool) -> Iterator[Permission]:
-    roles = {role.key: role for role in roles_of(objects)}
-    for made in roles.values():
-        if escalate or made.is_aggregated:
-            yield Permission(made.namespace, "escalate", RBAC_GROUP, f"{made.kind.lower()}s", made.name)
-        else:
-            yield from permissions_of(made.rules, made.namespace)
+def _certificates(objects: list[Json], places: _Places) -> Iterator[Permission]:
+    for manifest in objects:
+        annotations = mapping(mapping(manifest.get("metadata")).get("annotations"))
+        name = text(annotations.get(SERVING_CERTIFICATE_ANNOTATION))
+        if name and manifest.get("kind") == "Service":
+            scope = places.scope_of(manifest)
+            yield Permission(scope, "create", "", "secrets")
+            for verb in _BY_NAME:
+                yield Permission(scope, verb, "", "secrets", name)
+
+
+def _looking(objects: list[Json], places: _Places) -> Iterator[Permission]:
+    for manifest in objects:
+        if runs_pods(manifest):
+            yield Permission(places.scope_of(manifest), "list", "", "pods")
+        defined = _definition(manifest)
+        if defined is not None:
+            _, resource = defined
+            yield Permission("", "list", resource.group, resource.plural)
+        if (manifest.get("apiVersion"), manifest.get("kind")) == ("v1", "Namespace"):
+            for plural in _NAMESPACE_CONTENTS:
+                yield Permission(_name(manifest), "list", "", plural)
+
+
+def _granting(objects: list[Json], known: list[Role]) -> Iterator[GrantNeed]:
+    for made in roles_of(objects):
+        instead = Permission(made.namespace, "escalate", RBAC_GROUP, f"{made.kind.lower()}s", made.name)
+        yield GrantNeed(instead=instead, held=_allowed_by(made, made.namespace))
+    roles: Mapping[RoleKey, Role] = {role.key: role for role in known}
     for binding in bindings_of(objects):
-        role = roles.get(binding.key)
-        if escalate or role is None or role.is_aggregated:
-            yield Permission(binding.scope, "bind", RBAC_GROUP, f"{binding.role_kind.lower()}s", binding.role)
-        else:
-            yield from permissions_of(role.rules, binding.scope)
+        yield GrantNeed(instead=_bind(binding), held=_allowed_by(roles.get(binding.key), binding.scope))
 
 
-def manifests_of(needs: Needs, *, name: str, account: tuple[str, str] | None) -> list[Json]:
-    """A ClusterRole and a Role per namespace, with their bindings when an account (namespace, name) is given."""
-    return [manifest for scope, rules in needs.rules.items() for manifest in _role(scope, rules, name, account)]
+def _granting_in_hooks(hooks: list[Json], objects: list[Json]) -> Iterator[GrantNeed]:
+    for need in _granting(hooks, roles_of(objects)):
+        is_role = need.instead.verb == "escalate"
+        yield GrantNeed(instead=need.instead._replace(name="") if is_role else need.instead, held=need.held)
 
 
-def _role(scope: str, rules: list[Json], name: str, account: tuple[str, str] | None) -> Iterator[Json]:
-    kind = "Role" if scope else "ClusterRole"
-    metadata = {"name": name, "namespace": scope} if scope else {"name": name}
-    yield {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
-    if account is not None:
-        namespace, account_name = account
-        yield {
-            "apiVersion": f"{RBAC_GROUP}/v1",
-            "kind": f"{kind}Binding",
-            "metadata": metadata,
-            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
-            "subjects": [{"kind": "ServiceAccount", "name": account_name, "namespace": namespace}],
-        }
+def _bind(binding: Binding) -> Permission:
+    return Permission(binding.scope, "bind", RBAC_GROUP, f"{binding.role_kind.lower()}s", binding.role)
+
+
+def _allowed_by(role: Role | None, scope: str) -> frozenset[Permission] | None:
+    if role is None or role.is_aggregated:
+        return None
+    return frozenset(bounded(permissions_of(role.rules, scope)))
+
+
+def _name(manifest: Json) -> str:
+    return text(mapping(manifest.get("metadata")).get("name"))

@@ -5,12 +5,15 @@ from typing import Any
 
 import click
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.apply.permissions.grants import grants_of
-from rukpak_py.apply.permissions.installer import manifests_of, needs_of
+from rukpak_py.apply.permissions.installer import needs_of
+from rukpak_py.apply.permissions.manifests import account_with_roles, brought_namespaces, roles_for
 from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning, print_yaml
+from rukpak_py.formats.detection import FormatName
 
 _NO_NAMES = {"", ".", ".."}
 
@@ -47,7 +50,7 @@ def _role_name(_context: click.Context, _option: click.Parameter, given: str | N
     "--service-account",
     callback=_service_account,
     metavar="[NAMESPACE/]NAME",
-    help="With -o yaml: bind them to this account, too.",
+    help="With -o yaml: print this account, too, and bind them to it. Its namespace is the default install namespace.",
 )
 @output_option("text", "json", "yaml")
 def permissions(
@@ -63,26 +66,38 @@ def permissions(
 
     Lists what it grants to whom, what of it is risky, and which permissions its installer needs.
 
-    With -o yaml: the roles for the installer, ready to be applied.
+    With -o yaml: the roles for the installer, ready to be applied. With --service-account it is all that a
+    BundleDeployment with this account needs: `rukpakctl bundle permissions PATH --service-account NS/NAME -o yaml |
+    kubectl apply -f -`.
     """
     if output != "yaml":
         for option in [*(["--name"] if name else []), *(["--service-account"] if service_account else [])]:
             print_warning(f"{option} has an effect with -o yaml only")
-    rendering = render_flags_of(chosen).rendered(path)
-    namespace = rendering.install_namespace or DEFAULT_SYSTEM_NAMESPACE
-    needs = needs_of(rendering.all, install_namespace=namespace, escalate=escalate)
+    account_namespace = (service_account or "").rpartition("/")[0]
+    chosen["install_namespace"] = chosen["install_namespace"] or account_namespace or None
+    how = render_flags_of(chosen)
+    opened = how.opened(path)
+    rendering = how.render(opened)
+    namespace = rendering.install_namespace or chosen["install_namespace"] or DEFAULT_SYSTEM_NAMESPACE
+    needs = needs_of(
+        rendering.objects,
+        hooks=rendering.hooks,
+        install_namespace=namespace,
+        looks_for_olm=opened.format is FormatName.REGISTRY,
+        escalate=escalate,
+    )
     match output:
         case "yaml":
             role = name or f"{namespace}-installer"
-            print_yaml(manifests_of(needs, name=role, account=_account(service_account, namespace)))
+            if service_account is None:
+                print_yaml(roles_for(needs.rules, name=role))
+                return
+            brought = brought_namespaces(rendering.objects)
+            for one in sorted(brought):
+                print_warning(f"the bundle brings Namespace {one}, which exists then: set spec.adopt: IfUnowned")
+            account = Account(account_namespace or namespace, service_account.rpartition("/")[2])
+            print_yaml(account_with_roles(needs.rules, name=role, account=account, brought=brought))
         case "json":
             print_json(report.document(grants_of(rendering.all), needs))
         case _:
             print_lines(report.lines_of(grants_of(rendering.all), needs, Style(sys.stdout)))
-
-
-def _account(given: str | None, install_namespace: str) -> tuple[str, str] | None:
-    if given is None:
-        return None
-    namespace, _, name = given.rpartition("/")
-    return namespace or install_namespace, name

@@ -13,7 +13,9 @@ import orjson
 import pytest
 
 import rukpak_py
-from rukpak_py.apply.permissions.installer import Resources, manifests_of, needs_of
+from rukpak_py.api.accounts import Account
+from rukpak_py.apply.permissions.installer import Resources, needs_of
+from rukpak_py.apply.permissions.manifests import roles_for
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError
@@ -50,7 +52,7 @@ class Installer:
 
     async def give(self, objects: list[Json], *, escalate: bool = False) -> None:
         needs = needs_of(objects, install_namespace=self.namespace, escalate=escalate)
-        roles = manifests_of(needs, name=f"installer-{self.mark}", account=(self.namespace, "installer"))
+        roles = roles_for(needs.rules, name=f"installer-{self.mark}", account=Account(self.namespace, "installer"))
         for resource, manifest in self._located(roles):
             await self._apply(self.admin, resource, manifest)
 

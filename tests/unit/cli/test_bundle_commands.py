@@ -251,10 +251,20 @@ class TestPermissions:
     def test_yaml_is_ready_to_be_applied(self, rukpakctl: CommandLine) -> None:
         arguments = ("bundle", "permissions", V2, "-o", "yaml", "--service-account", "robot")
         made = yaml.load_all(rukpakctl(*arguments).out.encode())
-        kinds = ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+        kinds = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
         assert [one["kind"] for one in made] == kinds
-        assert {one["metadata"]["name"] for one in made} == {"greeter-installer"}
-        assert made[1]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "greeter"}]
+        assert {one["metadata"]["name"] for one in made[2:]} == {"greeter-installer"}
+        assert made[3]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "greeter"}]
+
+    def test_bundle_goes_to_the_namespace_of_the_account(self, rukpakctl: CommandLine) -> None:
+        arguments = ("bundle", "permissions", V2, "-o", "yaml", "--service-account", "apps/robot")
+        made = yaml.load_all(rukpakctl(*arguments).out.encode())
+        assert {one["metadata"].get("namespace") for one in made} == {None, "apps"}
+
+    def test_namespace_that_the_bundle_brings_is_to_be_adopted(self, rukpakctl: CommandLine) -> None:
+        ran = rukpakctl("bundle", "permissions", NOTES, "-o", "yaml", "--service-account", "apps/robot")
+        assert "Warning: the bundle brings Namespace notes" in ran.err
+        assert "spec.adopt: IfUnowned" in ran.err
 
     @pytest.mark.parametrize("account", ["", "tools/", "/robot", "a/b/robot", "Robot"])
     def test_an_account_is_one_that_can_be(self, rukpakctl: CommandLine, account: str) -> None:

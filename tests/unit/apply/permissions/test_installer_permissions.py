@@ -4,10 +4,13 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.permissions.installer import manifests_of, needs_of, plural_of
+from rukpak_py.api.accounts import Account
+from rukpak_py.apply.permissions.installer import PermittedResource, needs_of, plural_of
+from rukpak_py.apply.permissions.manifests import account_with_roles, roles_for
 from rukpak_py.apply.permissions.permission import Held, Permission, permissions_of
-from tests.unit.cli.objects import RBAC, binding, manifest, role, rule
+from tests.unit.cli.objects import RBAC, binding, manifest, role, rule, workload
 
+APPS: Any = {"install_namespace": "apps"}
 CRD = manifest(
     "CustomResourceDefinition",
     "oxen.example.com",
@@ -28,7 +31,9 @@ def test_an_object_is_written_by_its_name() -> None:
 
 
 def test_cluster_scoped_objects_need_rights_in_the_cluster() -> None:
-    needs = needs_of([manifest("Namespace", "a"), manifest("ConfigMap", "b", namespace="there")], install_namespace="x")
+    needs = needs_of(
+        [manifest("PersistentVolume", "a"), manifest("ConfigMap", "b", namespace="there")], install_namespace="x"
+    )
     assert list(needs.rules) == ["", "there"]
 
 
@@ -70,8 +75,8 @@ def test_permission_that_is_held_anyway_is_not_repeated() -> None:
 
 
 def test_roles_for_an_account() -> None:
-    needs = needs_of([manifest("Namespace", "a"), manifest("ConfigMap", "b")], install_namespace="apps")
-    made = manifests_of(needs, name="installer", account=("apps", "robot"))
+    needs = needs_of([manifest("PersistentVolume", "a"), manifest("ConfigMap", "b")], install_namespace="apps")
+    made = roles_for(needs.rules, name="installer", account=Account("apps", "robot"))
     assert [(one["kind"], one["metadata"].get("namespace")) for one in made] == [
         ("ClusterRole", None),
         ("ClusterRoleBinding", None),
@@ -79,7 +84,87 @@ def test_roles_for_an_account() -> None:
         ("RoleBinding", "apps"),
     ]
     assert made[1]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "apps"}]
-    assert [one["kind"] for one in manifests_of(needs, name="installer", account=None)] == ["ClusterRole", "Role"]
+    assert [one["kind"] for one in roles_for(needs.rules, name="installer")][:2] == ["ClusterRole", "Role"]
+
+
+def test_account_comes_with_the_namespaces_that_roles_need() -> None:
+    objects = [manifest("Namespace", "brought"), manifest("ConfigMap", "b"), manifest("Role", "kube", namespace="x")]
+    needs = needs_of([*objects, manifest("Secret", "s", namespace="kube-system")], install_namespace="apps")
+    made = account_with_roles(
+        needs.rules, name="installer", account=Account("apps", "robot"), brought={"brought"}, deployment="shop"
+    )
+    namespaces = [one["metadata"] for one in made if one["kind"] == "Namespace"]
+    owner = {"core.rukpak.io/owner-kind": "BundleDeployment", "core.rukpak.io/owner-name": "shop"}
+    assert namespaces == [{"name": "apps"}, {"name": "brought", "labels": owner}, {"name": "x"}]
+    assert made[3] == {
+        "apiVersion": "v1",
+        "kind": "ServiceAccount",
+        "metadata": {"name": "robot", "namespace": "apps"},
+    }
+    assert [one["metadata"]["namespace"] for one in made if one["kind"] == "RoleBinding"] == [
+        "apps",
+        "brought",
+        "kube-system",
+        "x",
+    ]
+
+
+def test_hook_is_created_read_and_deleted_and_never_patched() -> None:
+    needs = needs_of([], hooks=[manifest("Job", "migrate", api_version="batch/v1")], install_namespace="apps")
+    assert needs.rules == {
+        "apps": [
+            rule("create", "jobs", group="batch"),
+            rule("get delete", "jobs", group="batch", names=["migrate"]),
+        ]
+    }
+
+
+def test_escalation_helps_a_hook_only_without_a_name() -> None:
+    """The server knows no name of what is created by POST."""
+    (need,) = needs_of([], hooks=[role("r", rule("get"))], install_namespace="apps").grants
+    assert need.instead == Permission("", "escalate", RBAC, "clusterroles")
+
+
+def test_hook_binds_a_role_of_the_content() -> None:
+    needs = needs_of([role("r", rule("get"))], hooks=[binding("b", "r", namespace="x", kind="ClusterRole")], **APPS)
+    assert needs.grants[1].held == frozenset({Permission("x", "get", "", "pods")})
+
+
+def test_secret_of_a_serving_certificate_is_kept_by_its_name() -> None:
+    service = manifest("Service", "hooks", namespace="apps")
+    service["metadata"]["annotations"] = {"core.rukpak.io/serving-certificate": "hooks-cert"}
+    held = Held(needs_of([service], **APPS).permissions)
+    assert held.covers(Permission("apps", "create", "", "secrets"))
+    assert all(
+        held.covers(Permission("apps", verb, "", "secrets", "hooks-cert")) for verb in ("get", "patch", "delete")
+    )
+    assert not held.covers(Permission("apps", "get", "", "secrets", "another"))
+
+
+def test_pods_of_workloads_are_listed_in_their_namespace() -> None:
+    held = Held(needs_of([workload("web", namespace="shop")], **APPS).permissions)
+    assert held.covers(Permission("shop", "list", "", "pods"))
+    assert not held.covers(Permission("apps", "list", "", "pods"))
+
+
+def test_instances_of_a_crd_and_contents_of_a_namespace_are_listed() -> None:
+    held = Held(needs_of([CRD, manifest("Namespace", "shop")], **APPS).permissions)
+    assert held.covers(Permission("", "list", "example.com", "oxen"))
+    assert held.covers(Permission("shop", "list", "", "secrets"))
+    assert not held.covers(Permission("", "list", "", "secrets"))
+
+
+def test_olm_is_asked_for_its_packages() -> None:
+    held = Held(needs_of([], looks_for_olm=True, **APPS).permissions)
+    assert held.covers(Permission("", "list", "operators.coreos.com", "subscriptions"))
+
+
+def test_resource_of_the_server_counts_before_the_guess() -> None:
+    def resource_of(_: Any) -> PermittedResource:
+        return PermittedResource("example.com", "oxen", is_namespaced=False)
+
+    needs = needs_of([manifest("Ox", "olaf", api_version="example.com/v1")], resource_of=resource_of, **APPS)
+    assert Permission("", "patch", "example.com", "oxen", "olaf") in needs.permissions
 
 
 @pytest.mark.parametrize(

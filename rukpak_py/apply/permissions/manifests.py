@@ -1,0 +1,69 @@
+"""Manifests that give an account permissions: what `kubectl apply -f -` takes, in the order in which it takes it.
+
+The account comes with its namespace. A Role can only be written in a namespace that exists, so the other namespaces
+come, too. One that the content brings is labelled for its BundleDeployment where that is known, which takes it over;
+else the deployment has to adopt it.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from typing import Any
+
+from rukpak_py.api.accounts import Account
+from rukpak_py.api.names import OWNER_KIND_LABEL, OWNER_NAME_LABEL
+from rukpak_py.apply.permissions.permission import mapping, text
+from rukpak_py.core.objects import RBAC_GROUP
+
+Json = dict[str, Any]
+RulesByScope = Mapping[str, list[Json]]
+
+EVERYWHERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-system"})  # namespaces of every cluster
+
+
+def roles_for(rules: RulesByScope, *, name: str, account: Account | None = None) -> list[Json]:
+    """A ClusterRole and a Role per namespace, with their bindings when an account is given."""
+    return [manifest for scope, listed in rules.items() for manifest in _role(scope, listed, name, account)]
+
+
+def account_with_roles(
+    rules: RulesByScope, *, name: str, account: Account, brought: Collection[str] = (), deployment: str = ""
+) -> list[Json]:
+    """The same with the account, and the namespaces that are needed. `brought`: namespaces of the content."""
+    return [
+        *_namespaces([account.namespace, *rules], brought, deployment),
+        {
+            "apiVersion": "v1",
+            "kind": "ServiceAccount",
+            "metadata": {"name": account.name, "namespace": account.namespace},
+        },
+        *roles_for(rules, name=name, account=account),
+    ]
+
+
+def brought_namespaces(objects: Iterable[Json]) -> frozenset[str]:
+    return frozenset(
+        text(mapping(one.get("metadata")).get("name"))
+        for one in objects
+        if (one.get("apiVersion"), one.get("kind")) == ("v1", "Namespace")
+    )
+
+
+def _namespaces(scopes: Iterable[str], brought: Collection[str], deployment: str) -> Iterator[Json]:
+    for name in sorted({*scopes} - EVERYWHERE - {""}):
+        metadata: Json = {"name": name}
+        if name in brought and deployment:
+            metadata["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: deployment}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+
+
+def _role(scope: str, rules: list[Json], name: str, account: Account | None) -> Iterator[Json]:
+    kind = "Role" if scope else "ClusterRole"
+    metadata = {"name": name, "namespace": scope} if scope else {"name": name}
+    yield {"apiVersion": f"{RBAC_GROUP}/v1", "kind": kind, "metadata": metadata, "rules": rules}
+    if account is not None:
+        yield {
+            "apiVersion": f"{RBAC_GROUP}/v1",
+            "kind": f"{kind}Binding",
+            "metadata": metadata,
+            "roleRef": {"apiGroup": RBAC_GROUP, "kind": kind, "name": name},
+            "subjects": [{"kind": "ServiceAccount", "name": account.name, "namespace": account.namespace}],
+        }
