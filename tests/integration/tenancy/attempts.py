@@ -13,9 +13,10 @@ import aiohttp
 import orjson
 import pytest
 
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.names import API_VERSION, GROUP
 from rukpak_py.api.policies.document import Document
-from rukpak_py.api.policies.installation import Installation, Mode
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
