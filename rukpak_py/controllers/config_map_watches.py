@@ -5,7 +5,8 @@ A ConfigMap never becomes mutable again, so an immutable one is answered from th
 or mutable a moment ago) is read from the API server: no review is refused because our watch is late.
 
 Of Bundles there is one feed at a time. A replica that does not lead has a watch of its own. In the leader Kopf feeds an
-index of its own; when that has all that Kopf listed first, it takes the place of the former, whose watch ends.
+index of its own; when that has all that Kopf listed first, it takes the place of the former, whose watch ends. When the
+process stops, Kopf ends before the webhooks: the watch goes on from where it ended, and feeds the index that is in use.
 """
 
 from collections.abc import Callable, Mapping, Sequence

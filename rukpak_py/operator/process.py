@@ -149,6 +149,7 @@ class Replica:
                 self._log_end_reasons(done)
             finally:
                 self._stopping(STOP_SECONDS)
+                self._bundles.informer.start()  # it goes on where it ended: Kopf stops now, the webhooks later
                 served_until = asyncio.get_running_loop().time() + self._settings.shutdown_delay
                 for part in parts:
                     part.cancel()

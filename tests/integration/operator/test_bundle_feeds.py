@@ -25,6 +25,7 @@ from tests.waiting import eventually, until
 
 ELECT = ("--leader-elect",)
 FOREIGN = "example-com-other"
+SHUTDOWN_SECONDS = 12  # less than a stop may take, and far more than the test needs
 TAKEN_OVER_SECONDS = 40.0  # the Lease of a leader that was killed runs out after 15
 
 
@@ -173,6 +174,26 @@ async def test_replica_with_a_hanging_watch_takes_over_with_what_is_there(
     assert [one for one in proxy.seen if one.is_write and one.method == "DELETE"] == []
     for _, name in await tenant.owned(BUNDLES):
         await tenant.admin.delete(BUNDLES, "", name)
+
+
+async def test_leader_that_stops_knows_bundles_as_long_as_it_serves_the_webhook(
+    tenant: Tenant, operators: StartOperator, foreign: ForeignBundles
+) -> None:
+    operator = operators(arguments=[f"--shutdown-delay={SHUTDOWN_SECONDS}"])
+    await start_leading(operator)
+    deleted = await foreign.create("deleted", "m")
+    await uses(operator, tenant, "m", deleted)
+    stopping = asyncio.create_task(operator.stop())
+
+    async def feeds_itself() -> bool:
+        return "informer" in await readers(operator)
+
+    await eventually(feeds_itself, what="its own watch goes on")
+    await foreign.delete(deleted)
+    last = await foreign.create("last", "n")
+    await uses(operator, tenant, "m")
+    await uses(operator, tenant, "n", last)
+    assert await stopping == 0
 
 
 async def test_bundle_whose_deletion_no_watch_of_the_leader_showed_uses_nothing_soon(
