@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.names import EventReason
 from rukpak_py.controllers.bundle.owners import BundleOwners
@@ -13,6 +14,7 @@ from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpack_pods import UnpackPodWatch
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.content_records import StoredImages
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.controllers.events import Recorder, normal, warning
 from rukpak_py.controllers.jobs import ContentBudget
@@ -51,6 +53,7 @@ class BundleParts:
         content: StoredContent,
         reading: ContentReading,
         events: Recorder,
+        identities: Identities,
         api_servers: AbstractSet[tuple[str, int]],
         on_restore: OnRestore,
     ) -> None:
@@ -71,6 +74,11 @@ class BundleParts:
         )
         owners, states, budget = BundleOwners(client, router.deployments.cache), BundleStates(), ContentBudget()
         bundles, queue = router.bundles.cache, router.bundles.queue
+
+        async def account_of(bundle: Bundle) -> Account | None:
+            deployment = await owners.deployment_of(bundle)
+            return identities.account_of(deployment) if deployment is not None else None
+
         jobs = UnpackJobs(
             self._sources(settings, system, reading, api_servers),
             content,
@@ -111,6 +119,7 @@ class BundleParts:
                 has_content=content.has,
                 uploaded=self.reconciler.uploaded,
                 pinned_digest=jobs.pinned_digest,
+                account_of=account_of,
             ),
             self.reconciler,
             bundles,

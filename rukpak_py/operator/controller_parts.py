@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.policies.installation import Installation
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.certificates.deployments import ServingCertificates
@@ -65,6 +64,7 @@ class DeploymentDependencies:
     """The rest of the process, as the controller of BundleDeployments uses it."""
 
     client: Client
+    identities: Identities
     router: EventRouter
     inventory: Inventory
     cluster: Cluster
@@ -77,7 +77,6 @@ class DeploymentDependencies:
     request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
-    installation: Installation
     hook_seconds: float
     lookup_secrets_in: frozenset[str]
     limits: Limits
@@ -88,12 +87,7 @@ class DeploymentParts:
 
     def __init__(self, around: DeploymentDependencies, *, on_restore: OnRestore) -> None:
         self.states = around.states
-        self.identities = Identities(
-            around.client,
-            system_namespace=around.system_namespace,
-            default_account=around.installation.default_account,
-            mode=around.installation.mode,
-        )
+        self.identities = around.identities
         self._values = ExternalValues(around.values, around.digest_keys, self.states, identities=self.identities)
         self._around = around
         self.serving_secrets = ServingSecrets(
@@ -144,7 +138,11 @@ class DeploymentParts:
             request_content=around.request_content,
         )
         templates = Templates(
-            around.client, around.router.bundles.cache, existence, on_new=around.router.bundles.queue.add
+            around.client,
+            around.router.bundles.cache,
+            existence,
+            has_account=lambda deployment: self.identities.account_of(deployment) is not None,
+            on_new=around.router.bundles.queue.add,
         )
         attempts = AttemptFactory(around.inventory, around.cluster.has_namespace, self.identities)
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)

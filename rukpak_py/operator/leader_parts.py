@@ -16,6 +16,7 @@ from rukpak_py.apply.orphan_cleanup import Leftover, OrphanCleanup, owned_by
 from rukpak_py.controllers.api_server_addresses import ApiServerAddresses
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.config_map_watches import ConfigMapWatch
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.reapplying import reapply
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.digest_key import DigestKeySecret
@@ -91,6 +92,12 @@ class LeaderParts:
             on_restore=on_restore,
         )
         system = SystemObjects(client, settings.system_namespace)
+        identities = Identities(
+            client,
+            system_namespace=settings.system_namespace,
+            default_account=settings.installation.default_account,
+            mode=settings.installation.mode,
+        )
         self._digest_key = DigestKeySecret(OwnSecrets(client, settings.system_namespace))
         self.account = Informer(
             client,
@@ -110,12 +117,14 @@ class LeaderParts:
             content=self.content,
             reading=self.reading,
             events=self._events,
+            identities=identities,
             api_servers=self.api_server_addresses.known,
             on_restore=on_restore,
         )
         self.deployments = DeploymentParts(
             DeploymentDependencies(
                 client=client,
+                identities=identities,
                 router=self.router,
                 inventory=self.inventory,
                 cluster=self.cluster,
@@ -131,7 +140,6 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
-                installation=settings.installation,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,
                 limits=settings.limits,

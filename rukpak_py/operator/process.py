@@ -187,11 +187,18 @@ class Replica:
     def _content_listener(self, client: Client) -> ContentListener:
         """Every replica listens, the leader has the content. `client` is without a fence: it writes nothing."""
         settings, served, bundles = self._settings, self._leader.served, LiveBundles(client)
+        reviews = ApiReviews(client)
         app = ContentApp(
-            access=AccessControl(ApiReviews(client)),
+            access=AccessControl(reviews),
             bundles=bundles,
             content=served,
-            uploads=Uploads(served.directory, bundles, served.unpacking, served.unavailable),
+            uploads=Uploads(
+                served.directory,
+                bundles,
+                served.unpacking,
+                may_impersonate=reviews.may_impersonate,
+                unavailable=served.unavailable,
+            ),
             limits=settings.limits,
         )
         tls = ServerTls(self._certificates.pair, partial(client_authority, client))

@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 
 import msgspec
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.core.errors import AccessError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
@@ -87,12 +88,19 @@ class ApiReviews:
         return Identity(user=user.username, uid=user.uid, groups=user.groups, extra=user.extra)
 
     async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool:
+        return await self._review(identity, {"nonResourceAttributes": {"path": path, "verb": verb}})
+
+    async def may_impersonate(self, identity: Identity, account: Account) -> bool:
+        what = {"resource": "serviceaccounts", "namespace": account.namespace, "name": account.name}
+        return await self._review(identity, {"resourceAttributes": {**what, "verb": "impersonate"}})
+
+    async def _review(self, identity: Identity, attributes: Mapping[str, object]) -> bool:
         spec = {
             "user": identity.user,
             "uid": identity.uid,
             "groups": list(identity.groups),
             "extra": {key: list(values) for key, values in identity.extra.items()},
-            "nonResourceAttributes": {"path": path, "verb": verb},
+            **attributes,
         }
         body = {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec}
         answer = await self._client.review(SUBJECT_ACCESS_REVIEWS, canonical_json(body))

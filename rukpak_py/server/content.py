@@ -154,7 +154,9 @@ class ContentApp:
         try:
             async with self._places:
                 chunks = _with_silence_limit(request.content.iter_chunked(_CHUNK), self._limits)
-                is_new = await self._uploads.receive(name, chunks, seconds=self._limits.upload_seconds)
+                is_new = await self._uploads.receive(
+                    name, request[_IDENTITY], chunks, seconds=self._limits.upload_seconds
+                )
         except SilentError as error:
             return _refused(_text(error.status, str(error)))
         except (UploadRefusedError, ApiError):

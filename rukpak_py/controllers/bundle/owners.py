@@ -29,15 +29,19 @@ class BundleOwners:
         return deployment.metadata.uid if deployment is not None and is_of_it else ""
 
     async def installed_as(self, bundle: Bundle) -> Installation | None:
-        """Installation under the Bundle's name that the deployment that controls the Bundle records.
+        """Installation under the Bundle's name that the deployment that controls the Bundle records."""
+        deployment = await self.deployment_of(bundle)
+        return installed_as(deployment.status, bundle.metadata.name) if deployment is not None else None
 
-        A deployment that no cache has is read: after a restart the Bundle's event may come first.
+    async def deployment_of(self, bundle: Bundle) -> BundleDeployment | None:
+        """The deployment that controls the Bundle.
+
+        One that no cache has is read: after a restart the Bundle's event may come first.
         """
         controller = bundle.metadata.controller
         if controller is None or not is_deployment(controller):
             return None
-        deployment = self._of(bundle) or await self._read(controller)
-        return installed_as(deployment.status, bundle.metadata.name) if deployment is not None else None
+        return self._of(bundle) or await self._read(controller)
 
     async def _read(self, controller: OwnerReference) -> BundleDeployment | None:
         try:

@@ -5,6 +5,9 @@ same name left behind, equal in all, becomes ours; a Bundle of another owner on 
 former templates that never became active go as soon as the new one exists, so failed edits cannot pile up. The Bundle
 of what is installed is made again when a client deletes it, where the history records its template exactly.
 
+An upload that lost its owner is not taken back by a deployment with an account: who could upload to a Bundle without an
+owner need not have been allowed to impersonate that account. It is deleted, and made anew without content.
+
 A refresh makes another Bundle of the same template: its time stands in the status before, and is part of the name.
 """
 
@@ -26,6 +29,7 @@ from rukpak_py.api.names import (
     BundlePhase,
     ConditionType,
     Reason,
+    SourceType,
     is_unknown_class,
 )
 from rukpak_py.api.reading import read_bundle, to_json
@@ -57,8 +61,10 @@ class Templates:
         bundles: Cache[Bundle],
         existence: Existence[BundleDeployment],
         *,
+        has_account: Callable[[BundleDeployment], bool],
         on_new: Callable[[str], None],
     ) -> None:
+        self._has_account = has_account
         self._client = client
         self._bundles = bundles
         self._existence = existence
@@ -130,7 +136,9 @@ class Templates:
             raise UnavailableError(not_served(BUNDLES)) from error
         bundle = read_bundle(body)
         if _is_orphan_of(bundle, deployment, wanted):
-            bundle = await self._adopt(bundle, deployment)
+            is_upload = bundle.spec.source.type == SourceType.UPLOAD
+            make_ours = self._make_anew if is_upload and self._has_account(deployment) else self._adopt
+            bundle = await make_ours(bundle, deployment)
         if self._bundles.put(bundle):
             self._on_new(name)
         controller = bundle.metadata.controller
@@ -158,6 +166,15 @@ class Templates:
         answer = await self._client.patch(BUNDLES, "", metadata.name, canonical_json({"metadata": body}))
         return replace(bundle, metadata=object_meta(answer.metadata))
 
+    async def _make_anew(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:
+        name, wanted = bundle.metadata.name, bundle.metadata.labels[TEMPLATE_HASH_LABEL]
+        await self._delete(bundle)
+        try:
+            created = await self._client.create(BUNDLES, "", _manifest(deployment, name, wanted))
+        except AlreadyExistsError as error:
+            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting until it is gone') from error
+        return read_bundle(created.json or b"")
+
     async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
         """Delete the Bundles that were never installed. An installed one stays until its successor is healthy, so that
         the way back is short.
@@ -172,12 +189,15 @@ class Templates:
     async def _drop(self, deployment: BundleDeployment, kept: Container[str]) -> None:
         for bundle in self._bundles.controlled_by(deployment.metadata.uid):
             if bundle.metadata.name not in kept and not bundle.metadata.is_deleted:
-                try:
-                    left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
-                except (NotFoundError, StaleError):
-                    left = None  # gone, or another one by now
-                if left is None:
-                    self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+                await self._delete(bundle)
+
+    async def _delete(self, bundle: Bundle) -> None:
+        try:
+            left = await self._client.delete(BUNDLES, "", bundle.metadata.name, uid=bundle.metadata.uid)
+        except (NotFoundError, StaleError):
+            left = None  # gone, or another one by now
+        if left is None:
+            self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
 
 
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:

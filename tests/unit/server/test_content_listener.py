@@ -82,6 +82,10 @@ async def nothing(_digest: str) -> bool:
     return False
 
 
+async def no_account(_bundle: Bundle) -> None:
+    return None
+
+
 @dataclass
 class Bench:
     folder: Path
@@ -117,12 +121,18 @@ class Bench:
             has_content=nothing,
             uploaded=lambda _: None,
             pinned_digest=lambda one: one.status.digest,
+            account_of=no_account,
         )
         app = ContentApp(
             access=AccessControl(Everybody()),
             bundles=bundles,
             content=Content(self.folder / "archive", why),
-            uploads=Uploads(UploadDirectory(self.folder / "uploads", limits), bundles, unpacking),
+            uploads=Uploads(
+                UploadDirectory(self.folder / "uploads", limits),
+                bundles,
+                unpacking,
+                may_impersonate=Everybody().may_impersonate,
+            ),
             limits=limits,
         )
         tls = ServerTls(lambda: self.pair, self.client_authority)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.source import Source
@@ -16,6 +17,7 @@ from rukpak_py.content.tar import read_archive
 from rukpak_py.controllers.jobs import ContentBudget, KeyedLock
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
+from rukpak_py.server.access import Identity
 from rukpak_py.server.uploads import LiveBundles, Unpacking, UploadRefusedError, Uploads
 from rukpak_py.sources.upload import UploadDirectory, UploadedFor
 from tests.unit.controllers.values import bundle, unpacked
@@ -31,6 +33,8 @@ def of_type_upload(one: Bundle) -> Bundle:
     return replace(one, spec=replace(one.spec, source=UPLOAD))
 
 
+ANN = Identity(user="ann")
+INSTALLER, OTHER_ACCOUNT = Account("shop", "installer"), Account("shop", "other")
 WAITING, PINNED = of_type_upload(bundle()), of_type_upload(unpacked(digest=DIGEST))
 
 
@@ -43,6 +47,9 @@ class Bench(LiveBundles):
     turns: KeyedLock = field(default_factory=KeyedLock)
     why_not: str | None = None
     recorded: str = ""  # the digest of what was unpacked, whatever the status says
+    accounts: list[Account | None] = field(default_factory=lambda: [None])  # as `live`
+    impersonated: set[Account] = field(default_factory=set)
+    asked: list[tuple[str, Account]] = field(default_factory=list)
 
     async def read(self, _name: str) -> Bundle:
         await asyncio.sleep(0)
@@ -59,9 +66,23 @@ class Bench(LiveBundles):
             has_content=self.has,
             uploaded=lambda one: self.woken.append(one.metadata.name),
             pinned_digest=lambda one: self.recorded or one.status.digest,
+            account_of=self.account_of,
         )
-        uploads = Uploads(self.directory, self, unpacking, lambda: self.why_not)
-        return await uploads.receive("b", _chunks(pieces), seconds=10)
+        uploads = Uploads(
+            self.directory,
+            self,
+            unpacking,
+            may_impersonate=self.may_impersonate,
+            unavailable=lambda: self.why_not,
+        )
+        return await uploads.receive("b", ANN, _chunks(pieces), seconds=10)
+
+    async def account_of(self, _one: Bundle) -> Account | None:
+        return self.accounts.pop(0) if len(self.accounts) > 1 else self.accounts[0]
+
+    async def may_impersonate(self, identity: Identity, account: Account) -> bool:
+        self.asked.append((identity.user, account))
+        return account in self.impersonated
 
     @property
     def upload(self) -> bytes:
@@ -202,7 +223,34 @@ async def test_a_client_that_goes_away_leaves_nothing(bench: Bench, tmp_path: Pa
         has_content=bench.has,
         uploaded=lambda _: None,
         pinned_digest=lambda one: one.status.digest,
+        account_of=bench.account_of,
     )
+    uploads = Uploads(bench.directory, bench, unpacking, may_impersonate=bench.may_impersonate)
     with pytest.raises(ConnectionResetError):
-        await Uploads(bench.directory, bench, unpacking).receive("b", broken(), seconds=10)
+        await uploads.receive("b", ANN, broken(), seconds=10)
     assert not names(tmp_path)
+
+
+async def test_upload_for_a_deployment_without_an_account_asks_for_no_other_right(bench: Bench) -> None:
+    assert await bench.put(BODY)
+    assert bench.asked == []
+
+
+async def test_upload_for_a_deployment_with_an_account_takes_the_right_to_impersonate_it(bench: Bench) -> None:
+    bench.accounts, bench.impersonated = [INSTALLER], {OTHER_ACCOUNT}
+    with pytest.raises(UploadRefusedError, match='user "ann" cannot impersonate service account shop/i') as refused:
+        await bench.put(BODY)
+    assert (refused.value.status, bench.upload, bench.woken) == (403, b"", [])
+    bench.impersonated = {INSTALLER}
+    assert await bench.put(BODY)
+    assert bench.asked == [("ann", INSTALLER)] * 2, "one review for each upload"
+
+
+@pytest.mark.parametrize("before", [None, OTHER_ACCOUNT])
+async def test_account_that_the_deployment_has_got_while_an_upload_arrives_counts(
+    bench: Bench, before: Account | None
+) -> None:
+    bench.accounts, bench.impersonated = [before, INSTALLER], {OTHER_ACCOUNT}
+    with pytest.raises(UploadRefusedError, match="cannot impersonate service account shop/installer"):
+        await bench.put(BODY)
+    assert bench.upload == b""

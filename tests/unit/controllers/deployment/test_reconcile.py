@@ -221,7 +221,9 @@ class Bench:
         self.reconciler = DeploymentReconciler(
             deployments=self.deployments,
             states=self.states,
-            templates=Templates(client, self.bundles, existence, on_new=lambda _name: None),
+            templates=Templates(
+                client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None
+            ),
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, identities=self.identities),
             identities=self.identities,
             attempts=AttemptFactory(ports, lambda _name: True, self.identities),

@@ -18,6 +18,8 @@ from rukpak_py.api.names import (
     TEMPLATE_HASH_LABEL,
 )
 from rukpak_py.api.reading import read_bundle, to_json
+from rukpak_py.api.source import Source
+from rukpak_py.api.source_types import UploadSource
 from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -46,7 +48,13 @@ class Bench:
         deployments = Cache[BundleDeployment](clock=monotonic)
         deployments.put(SHOP)  # its last event is a moment old: its existence is not checked
         existence = Existence(self.client.as_client(), BUNDLE_DEPLOYMENTS, deployments, on_gone=lambda _: None)
-        self.templates = Templates(self.client.as_client(), self.bundles, existence, on_new=self.new.append)
+        self.templates = Templates(
+            self.client.as_client(),
+            self.bundles,
+            existence,
+            has_account=lambda one: bool(one.spec.service_account_name),
+            on_new=self.new.append,
+        )
 
     async def bundle_of(self, one: BundleDeployment = SHOP) -> Bundle | None:
         return await self.templates.bundle_of(one, DeploymentState())
@@ -177,6 +185,29 @@ async def test_a_bundle_that_a_deployment_of_the_name_left_behind_becomes_ours(b
     assert taken.metadata.controller.uid == SHOP.metadata.uid
     assert taken.metadata.uid == orphan.metadata.uid
     assert bench.find(SHOP) == taken
+
+
+UPLOADED = BundleTemplate(spec=replace(SHOP.spec.template.spec, source=Source(type="upload", upload=UploadSource())))
+
+
+@pytest.mark.parametrize(
+    ("template", "account", "is_taken"),
+    [(UPLOADED, "installer", False), (UPLOADED, "", True), (SHOP.spec.template, "installer", True)],
+)
+async def test_upload_left_behind_is_made_anew_by_a_deployment_with_an_account(
+    bench: Bench, template: BundleTemplate, account: str, *, is_taken: bool
+) -> None:
+    one = replace(SHOP, spec=replace(SHOP.spec, template=template, service_account_name=account))
+    wanted = template_hash(template)
+    labels = {**OUR_LABELS, TEMPLATE_HASH_LABEL: wanted}
+    metadata = bundle(bundle_name("shop", wanted), labels=labels).metadata
+    orphan = bench.there(replace(bundle_of(one), metadata=metadata), seen=False)
+    found = await bench.bundle_of(one)
+    assert found is not None
+    assert (found.metadata.uid == orphan.metadata.uid) is is_taken
+    assert found.metadata.controller is not None
+    assert found.metadata.controller.uid == one.metadata.uid
+    assert bench.find(one) == found
 
 
 @pytest.mark.parametrize("change", [{"labels": {}}, {"labels": {**OUR_LABELS, OWNER_NAME_LABEL: "x"}}])
