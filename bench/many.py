@@ -5,7 +5,9 @@ all of them are Ready, with the admission webhook on. kubectl's side is `kubectl
 objects. The bare client sends the requests that the operator sent, 32 at once, and decides nothing. Every side of every
 round has a control plane of its own, and the order turns round each time: only ratios of medians mean anything. Usage:
 
-    python bench/many.py [N] [--rounds 3] [--side operator|kubectl|bare]... [--rest SECONDS] [--edits N]
+    python bench/many.py [N] [--rounds 3] [--side operator|kubectl|bare]... [--impersonate] [--rest SECONDS] [--edits N]
+
+`--impersonate` adds our operator with a service account in each deployment.
 """
 
 import argparse
@@ -27,6 +29,7 @@ from bench.workload import OBJECTS_EACH
 from rukpak_py.runtime.loop import Loop
 
 SIDES = ("operator", "kubectl", "bare")
+IMPERSONATING = "as account"
 
 T = TypeVar("T")
 
@@ -36,10 +39,12 @@ def main() -> None:
     parser.add_argument("deployments", type=int, nargs="?", default=1000)
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--side", action="append", choices=SIDES, help="only this one; may be given again")
+    parser.add_argument("--impersonate", action="store_true", help="also by our operator, acting as an account")
     parser.add_argument("--rest", type=float, default=30.0, help="seconds of watching the operator at rest")
     parser.add_argument("--edits", type=int, default=100, help="objects to edit, for the time until each is corrected")
     arguments = parser.parse_args()
     chosen = [side for side in SIDES if side in (arguments.side or SIDES)]
+    chosen += [IMPERSONATING] if arguments.impersonate else []
     count, recipe = arguments.deployments, Recipe()
     found: dict[str, list[Measurement]] = {side: [] for side in chosen}
     for number in range(arguments.rounds):
@@ -47,7 +52,7 @@ def main() -> None:
             print(f"round {number + 1}: {side}", flush=True)
             one = _run(side, count, recipe, rest=arguments.rest, edits=min(arguments.edits, count))
             print(f"  {one.seconds:.2f} s, {one.cpu:.2f} s of CPU, API server {one.apiserver_cpu:.2f} s", flush=True)
-            if isinstance(one, OperatorMeasurement):
+            if isinstance(one, OperatorMeasurement) and side == "operator":
                 recipe = measured(one.requests, count)
             found[side].append(one)
     _report(found, count)
@@ -58,6 +63,8 @@ def _run(side: str, count: int, recipe: Recipe, *, rest: float, edits: int) -> M
         match side:
             case "operator":
                 return _in_loop(sides.by_operator(plane, count, rest=rest, edits=edits))
+            case "as account":
+                return _in_loop(sides.by_operator(plane, count, rest=rest, edits=edits, impersonates=True))
             case "kubectl":
                 return sides.by_kubectl(plane, count)
             case _:

@@ -14,11 +14,16 @@ REST_BAR = 0.01  # of a core
 
 
 def print_ratios(medians: Mapping[str, Measurement], count: int) -> None:
-    print(f"{'':10}{'seconds':>9}{'CPU ms each':>13}{'API server ms each':>20}")
+    print(f"{'':12}{'seconds':>9}{'CPU ms each':>13}{'API server ms each':>20}")
     for side, one in medians.items():
         each, served = one.cpu / count * 1000, one.apiserver_cpu / count * 1000
-        print(f"{side:10}{one.seconds:>9.2f}{each:>13.2f}{served:>20.2f}")
+        print(f"{side:12}{one.seconds:>9.2f}{each:>13.2f}{served:>20.2f}")
     ours, kubectl, bare = (medians.get(side) for side in ("operator", "kubectl", "bare"))
+    acting = medians.get("as account")
+    if ours and acting:
+        _bar("time, as account : operator", f"{acting.seconds / ours.seconds:.2f}")
+        _bar("CPU, as account : operator", f"{acting.cpu / ours.cpu:.2f}")
+        _bar("API server CPU, as account", f"{acting.apiserver_cpu / ours.apiserver_cpu:.2f}")
     if ours and kubectl:
         _bar("time, operator : kubectl", f"{ours.seconds / kubectl.seconds:.2f}", f"<= {KUBECTL_BAR}")
     if ours and bare:

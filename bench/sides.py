@@ -16,14 +16,18 @@ from bench.bare_client import Recipe
 from bench.operator_metrics import Requests
 from bench.process_tree import PeakMemory, children_cpu_seconds, cpu_seconds
 from bench.readiness import Readiness
-from bench.workload import OBJECTS_EACH, SYSTEM, application, bundle_deployment, content
+from bench.workload import NAMESPACE, OBJECTS_EACH, SYSTEM, application, bundle_deployment, content
 from e2e.cluster import binaries
 from e2e.cluster.control_plane import APISERVER, ControlPlane
 from e2e.local_operator import LocalOperator, running
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
+from tests.integration.policies import install_policies
+from tests.integration.tenancy.accounts import create_account
 
+EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 SECONDS_EACH = 1.0  # patience per deployment ...
 SECONDS_AT_LEAST = 60.0
 
@@ -63,23 +67,28 @@ async def publish(client: Client, wanted: Sequence[str], *, replicas: int = 0) -
     await asyncio.gather(*(client.create(CONFIG_MAPS, SYSTEM, body) for body in bodies))
 
 
-async def create_deployments(client: Client, wanted: Sequence[str]) -> dict[str, str]:
+async def create_deployments(client: Client, wanted: Sequence[str], *, account: str = "") -> dict[str, str]:
     """Their uids by name."""
-    made = await asyncio.gather(
-        *(client.create(BUNDLE_DEPLOYMENTS, "", bundle_deployment(name), field_manager="user") for name in wanted)
-    )
+    bodies = [bundle_deployment(name, account=account) for name in wanted]
+    made = await asyncio.gather(*(client.create(BUNDLE_DEPLOYMENTS, "", body, field_manager="user") for body in bodies))
     return {live.metadata.name: live.metadata.uid for live in made}
 
 
-async def by_operator(plane: ControlPlane, count: int, *, rest: float, edits: int) -> OperatorMeasurement:
+async def by_operator(
+    plane: ControlPlane, count: int, *, rest: float, edits: int, impersonates: bool = False
+) -> OperatorMeasurement:
+    """`impersonates`: each deployment names an account, which may do everything in its namespace."""
     wanted = names(count)
     with tempfile.TemporaryDirectory(prefix="bench-operator-") as folder:
         async with Client(await load_connection(plane.kubeconfig)) as client:
             await publish(client, wanted)
+            account = await _make_account(client) if impersonates else ""
             with running(kubeconfig=plane.kubeconfig, folder=Path(folder)) as operator:
                 print(f"  operator: process {operator.pid}", flush=True)
                 async with PeakMemory(operator.pid) as memory:
-                    return await _measure(plane, operator, client, wanted, memory=memory, rest=rest, edits=edits)
+                    return await _measure(
+                        plane, operator, client, wanted, account=account, memory=memory, rest=rest, edits=edits
+                    )
 
 
 def by_kubectl(plane: ControlPlane, count: int) -> Measurement:
@@ -121,6 +130,7 @@ async def _measure(
     client: Client,
     wanted: Sequence[str],
     *,
+    account: str,
     memory: PeakMemory,
     rest: float,
     edits: int,
@@ -129,7 +139,7 @@ async def _measure(
     used, served = cpu_seconds(operator.pid), cpu_seconds(plane.pids[APISERVER])
     async with Readiness(client) as ready:
         began = time.perf_counter()
-        await create_deployments(client, wanted)
+        await create_deployments(client, wanted, account=account)
         await ready.wait_for(len(wanted), seconds=max(SECONDS_AT_LEAST, SECONDS_EACH * len(wanted)))
         seconds = max(ready.since.values()) - began
     quiet = await operator_metrics.requests_once_quiet(operator)
@@ -150,6 +160,13 @@ async def _measure(
         drift=drifted,
         loop_lag=lag,
     )
+
+
+async def _make_account(client: Client) -> str:
+    """An account that may do everything in its namespace, while the admission policies of identities stand guard."""
+    await install_policies(client, Installation(system_namespace=SYSTEM))
+    account = await create_account(client, NAMESPACE, rules=(EVERYTHING,))
+    return account.name
 
 
 async def _at_rest(operator: LocalOperator, seconds: float) -> AtRest:

@@ -61,9 +61,10 @@ def template_spec(source: str) -> Manifest:
     return {"provisionerClassName": PLAIN_CLASS, "source": manifests.source(source)}
 
 
-def bundle_deployment(name: str) -> bytes:
-    """One that installs the content of the same name."""
-    return orjson.dumps(manifests.deployment(name, manifests.source(name)))
+def bundle_deployment(name: str, *, account: str = "") -> bytes:
+    """One that installs the content of the same name. `account`: the service account of the namespace to act as."""
+    identity = {"installNamespace": NAMESPACE, "serviceAccountName": account} if account else {}
+    return orjson.dumps(manifests.deployment(name, manifests.source(name), **identity))
 
 
 def _head(resource: Resource, name: str) -> Manifest:
