@@ -8,10 +8,11 @@ from typing import Any, Protocol, TypeVar
 import orjson
 
 from rukpak_py import __version__
+from rukpak_py.api.accounts import Mode
 from rukpak_py.core.errors import ContentError
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
-from rukpak_py.sources.image.pod_manifest import PodSettings
+from rukpak_py.sources.image.pod_manifest import ALWAYS, PULL_POLICIES, PodSettings
 from rukpak_py.sources.image.reference import parse_image
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 
@@ -40,6 +41,13 @@ def add_unpack_flags(add: AddFlag) -> None:
         "what becomes of an unpack pod whose content is stored: remove, or keep (it ends and stays, and is created "
         "again when it is deleted)",
         type=one_of("remove", "keep"),
+    )
+    add(
+        "--unpack-pull-policy",
+        "",
+        "when the node of an unpack pod pulls the image of a Bundle: Always (the registry has to agree each time), or "
+        "IfNotPresent; default: Always in mode narrow, else that of Kubernetes (Always for the tag latest)",
+        type=one_of("", *PULL_POLICIES),
     )
     add("--unpack-image", TOOL_IMAGE, "image with /bin/busybox (static) for unpack pods", type=parsed(_image))
     add(
@@ -70,10 +78,12 @@ def add_unpack_flags(add: AddFlag) -> None:
 
 
 def pod_settings(given: Mapping[str, Any]) -> PodSettings:
+    """In mode narrow a node's cache hands out no image that a tenant may not pull."""
     return PodSettings(
         tool_image=given["unpack_image"],
         platform=given["image_platform"],
         keep=given["unpack_pods"] == "keep",
+        pull_policy=given["unpack_pull_policy"] or (ALWAYS if given["mode"] == Mode.NARROW else ""),
         pull_secrets=given["unpack_pod_pull_secrets"],
         node_selector=given["unpack_pod_node_selector"],
         tolerations=given["unpack_pod_tolerations"],

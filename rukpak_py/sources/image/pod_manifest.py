@@ -28,6 +28,8 @@ CONTAINER: Final = "bundle"
 MOUNT: Final = ".rukpak"  # at the root of the image
 TOOL: Final = f"/{MOUNT}/busybox"
 USER: Final = 1001
+ALWAYS: Final = "Always"
+PULL_POLICIES: Final = (ALWAYS, "IfNotPresent")
 _LONGEST_LABEL: Final = 63
 _TOOL_OF_IMAGE: Final = "/bin/busybox"  # in the image of the init container
 _ALIVE_SECONDS: Final = 3600  # the longest life of an abandoned pod, with its pull
@@ -43,6 +45,7 @@ class PodSettings:
     tool_image: str
     platform: Platform
     keep: bool = False
+    pull_policy: str = ""  # for the image of the Bundle; empty: that of Kubernetes
     pull_secrets: Sequence[str] = ()  # for the image of the tool
     node_selector: Mapping[str, str] = field(default_factory=dict)
     tolerations: Sequence[Json] = ()
@@ -95,6 +98,7 @@ class WantedPod:
         main = {
             "name": CONTAINER,
             "image": self.ref,
+            **({"imagePullPolicy": settings.pull_policy} if settings.pull_policy else {}),
             "command": [TOOL, "sh", "-c", _WAIT],
             "workingDir": "/",
             "volumeMounts": [{"name": "util", "mountPath": f"/{MOUNT}", "readOnly": True}],

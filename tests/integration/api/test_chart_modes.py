@@ -38,6 +38,23 @@ async def test_classic_gives_the_operator_everything_and_users_no_role_to_write(
     assert not found.keys() & {("", "rukpak-tenant"), ("", "rukpak-approver"), ("", "core-watch")}
 
 
+@pytest.mark.parametrize(
+    ("values", "policies"),
+    [
+        ({}, []),
+        ({"mode": "narrow", "tenants": TENANTS}, ["Always"]),
+        ({"mode": "narrow", "tenants": TENANTS, "unpack": {"pullPolicy": "IfNotPresent"}}, ["IfNotPresent"]),
+        ({"unpack": {"pullPolicy": "Always"}}, ["Always"]),
+    ],
+)
+async def test_pull_policy_of_unpack_pods_follows_the_mode_unless_a_value_says_otherwise(
+    helm: HelmProgram, values: dict[str, object], policies: list[str]
+) -> None:
+    flag = "--unpack-pull-policy="
+    given = [one.removeprefix(flag) for one in arguments(await chart(helm, **values)) if one.startswith(flag)]
+    assert given == policies
+
+
 async def test_narrow_gives_the_operator_no_wildcard_and_no_write_on_objects_of_tenants(helm: HelmProgram) -> None:
     objects = await chart(helm, mode="narrow", tenants=TENANTS)
     assert "--mode=narrow" in arguments(objects)

@@ -67,6 +67,7 @@ WRONG = [
     ("--hook-timeout", "5m"),
     ("--hook-timeout", "86401"),
     ("--unpack-pods", "delete"),
+    ("--unpack-pull-policy", "Never"),
     ("--unpack-image", "Not An Image"),
     ("--unpack-pod-pull-secrets", "Not_A_Name"),
     ("--image-platform", "windows/amd64"),
@@ -109,6 +110,7 @@ def test_every_setting_is_a_flag_and_a_variable(flag: str, text: str, name: str,
 def test_settings_of_unpack_pods_are_read_from_flags_and_the_environment() -> None:
     given = {
         "--unpack-pods": "keep",
+        "--unpack-pull-policy": "IfNotPresent",
         "--unpack-image": "example.com/tool:1",
         "--unpack-pod-pull-secrets": "one, two",
         "--image-platform": "linux/arm64",
@@ -120,6 +122,7 @@ def test_settings_of_unpack_pods_are_read_from_flags_and_the_environment() -> No
         tool_image="example.com/tool:1",
         platform=Platform(os="linux", architecture="arm64"),
         keep=True,
+        pull_policy="IfNotPresent",
         pull_secrets=("one", "two"),
         node_selector={"disk": "ssd", "example.com/zone": ""},
         tolerations=[{"key": "a", "operator": "Exists"}],
@@ -127,6 +130,21 @@ def test_settings_of_unpack_pods_are_read_from_flags_and_the_environment() -> No
     )
     assert read_settings([f"{flag}={text}" for flag, text in given.items()], NOTHING).unpack_pods == wanted
     assert read_settings([], {variable(flag): text for flag, text in given.items()}).unpack_pods == wanted
+
+
+@pytest.mark.parametrize(
+    ("arguments", "policy"),
+    [
+        ([], ""),
+        (["--mode=narrow"], "Always"),
+        (["--mode=narrow", "--unpack-pull-policy=IfNotPresent"], "IfNotPresent"),
+        (["--unpack-pull-policy=Always"], "Always"),
+    ],
+)
+def test_nodes_always_ask_the_registry_in_mode_narrow_unless_a_flag_says_otherwise(
+    arguments: list[str], policy: str
+) -> None:
+    assert read_settings(arguments, NOTHING).unpack_pods.pull_policy == policy
 
 
 @pytest.mark.parametrize("name", LIMIT_NAMES)

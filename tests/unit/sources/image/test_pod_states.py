@@ -251,3 +251,12 @@ def test_the_pause_after_a_failure_doubles_and_is_forgotten() -> None:
 )
 def test_image_id_of_the_node_becomes_the_resolved_source(image_id: str, resolved: str) -> None:
     assert resolved_source(ImageSpec(ref="example.com/a:1", pull_secret="p"), image_id).image == ImageSpec(ref=resolved)
+
+
+@pytest.mark.parametrize("policy", ["", "Always", "IfNotPresent"])
+def test_pull_policy_is_that_of_the_image_of_the_bundle_and_makes_another_pod(policy: str) -> None:
+    settings = replace(SETTINGS, pull_policy=policy)
+    spec = json.loads(WANTED.manifest(settings))["spec"]
+    assert spec["containers"][0].get("imagePullPolicy", "") == policy
+    assert spec["initContainers"][0]["imagePullPolicy"] == "IfNotPresent"
+    assert (WANTED.digests(settings) == WANTED.digests(SETTINGS)) is (not policy)
