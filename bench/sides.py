@@ -25,9 +25,8 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.policies import install_policies
-from tests.integration.tenancy.accounts import create_account
+from tests.integration.tenancy.accounts import EVERYTHING, create_account
 
-EVERYTHING = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 SECONDS_EACH = 1.0  # patience per deployment ...
 SECONDS_AT_LEAST = 60.0
 

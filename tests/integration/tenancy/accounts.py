@@ -15,6 +15,7 @@ CLUSTER_ROLES = Resource(gvk=GroupVersionKind(_RBAC, "v1", "ClusterRole"), plura
 CLUSTER_ROLE_BINDINGS = Resource(
     gvk=GroupVersionKind(_RBAC, "v1", "ClusterRoleBinding"), plural="clusterrolebindings", namespaced=False
 )
+EVERYTHING: Document = {"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}
 ALL_VERBS = ("get", "list", "watch", "create", "update", "patch", "delete")
 
 

@@ -10,17 +10,33 @@ from pathlib import Path
 
 import pytest
 
+from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.accounts import Account
+from rukpak_py.api.names import OPERATOR_ACCOUNT
+from rukpak_py.api.policies.installation import Installation
+from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
 from tests.cluster import WORKERS_PLANE
 from tests.integration.operator.conftest import (
+    StartOperator,
     controllers,
     operators,
     proxy,
     pytest_runtest_makereport,
     tenant,
 )
-from tests.integration.policies import apply_policies, install_policies, remove_policies, until_none_refuses
+from tests.integration.operator.process import Operator
+from tests.integration.operator.tenant import Tenant
+from tests.integration.policies import (
+    apply_policies,
+    install_policies,
+    policies_in_force,
+    remove_policies,
+    until_none_refuses,
+)
+from tests.integration.proxy import proxy_before
+from tests.integration.tenancy.accounts import EVERYTHING, grant_everywhere
 from tests.integration.tenancy.attempts import Room, documents_of, installation_of, room_of
 from tests.integration.tenancy.users import make_users, remove_users
 
@@ -81,3 +97,20 @@ def setting(request: pytest.FixtureRequest, grounds: Grounds) -> str:
 async def room(grounds: Grounds) -> AsyncIterator[Room]:
     async with room_of(grounds.connection, grounds.mark, f"a-{uuid.uuid4().hex[:8]}") as room:
         yield room
+
+
+@pytest.fixture
+async def guarded_operator(  # noqa: PLR0917 - fixtures
+    plane: ControlPlane, admin: Client, tenant: Tenant, operators: StartOperator, helm: HelmProgram, tmp_path: Path
+) -> AsyncIterator[Operator]:
+    """An operator with a user of its own, which has every right, while the policies are in force."""
+    account = Account(tenant.system, OPERATOR_ACCOUNT)
+    await grant_everywhere(admin, account, (EVERYTHING,))
+    async with (
+        policies_in_force(admin, Installation(system_namespace=tenant.system)),
+        proxy_before(plane, tmp_path, user=account.user) as proxy,
+    ):
+        operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
+        await operator.start()
+        yield operator
+        await operator.stop()
