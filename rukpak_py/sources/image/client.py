@@ -135,8 +135,8 @@ class RegistryClient:
             return answer
 
     def chunks(self, answer: requests.Response) -> Iterator[bytes]:
-        """UnavailableError when they break off."""
-        with self._translated(answer.url), answer:
+        """UnavailableError when they break off. The caller closes the answer, also where it does not read on."""
+        with self._translated(answer.url):
             yield from chunks_of(answer)
 
     def _checked(self, answer: requests.Response) -> requests.Response:

@@ -9,7 +9,8 @@ slow (`Pace`).
 """
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
@@ -212,14 +213,14 @@ class ImagePull:
     def _get(self, name: str, read: Callable[[bytes, requests.Response], T]) -> T:
         limits = self._options.limits
         self._pace.begin()
-        answer = self._client.manifest(name, MANIFEST_TYPES)
-        if answer.headers.get("Content-Type", "").lower().startswith("text/html"):
-            answer.close()
-            raise UnavailableError("the registry, or something before it, answers with a page and not with a manifest")
-        chunks = self._client.chunks(answer)
-        found = self._files.document(chunks, limits.image_manifest_bytes, lambda data: read(data, answer))
+        with self._client.manifest(name, MANIFEST_TYPES) as answer:
+            if answer.headers.get("Content-Type", "").lower().startswith("text/html"):
+                raise UnavailableError(
+                    "the registry, or something before it, answers with a page and not with a manifest"
+                )
+            chunks = self._client.chunks(answer)
+            found = self._files.document(chunks, limits.image_manifest_bytes, lambda data: read(data, answer))
         if found is None:
-            answer.close()
             raise limits.exceeded("image_manifest_bytes", "the size of the image's manifest")
         return found
 
@@ -246,23 +247,26 @@ class ImagePull:
         """The digests of the unpacked layers."""
         limits = self._options.limits
         what = "the image's configuration"
-        digests = self._files.document(
-            verified(self._blob(config, is_layer=False), config, damaged=UnavailableError),
-            limits.image_manifest_bytes,
-            lambda data: document(what, [data], Configuration, limits).rootfs.diff_ids,
-        )
+        with closing(self._blob(config, is_layer=False)) as chunks:
+            digests = self._files.document(
+                verified(chunks, config, damaged=UnavailableError),
+                limits.image_manifest_bytes,
+                lambda data: document(what, [data], Configuration, limits).rootfs.diff_ids,
+            )
         if digests is None:
             raise limits.exceeded("image_manifest_bytes", f"the size of {what}")
         return digests
 
     def _downloaded(self, blob: Descriptor) -> Path:
         file = self._files.file()
-        for chunk in verified(self._blob(blob, is_layer=True), blob, damaged=UnavailableError):
-            file.write(chunk)
+        with closing(self._blob(blob, is_layer=True)) as chunks:
+            for chunk in verified(chunks, blob, damaged=UnavailableError):
+                file.write(chunk)
         file.complete()
         return file.path
 
-    def _blob(self, blob: Descriptor, *, is_layer: bool) -> Iterator[bytes]:
+    def _blob(self, blob: Descriptor, *, is_layer: bool) -> Generator[bytes, None, None]:
+        """Close it: what is not read to its end has a connection, which would be open until the error is forgotten."""
         new_hash(blob.digest)  # refuses what is not a digest
         self._pace.begin()
         position = 0
@@ -273,11 +277,12 @@ class ImagePull:
             if is_layer:
                 self._pace.read_layer()
             try:
-                for chunk in self._client.chunks(answer):
-                    rest = chunk[skipped:]
-                    skipped -= len(chunk) - len(rest)
-                    position += len(rest)
-                    yield rest
+                with answer:
+                    for chunk in self._client.chunks(answer):
+                        rest = chunk[skipped:]
+                        skipped -= len(chunk) - len(rest)
+                        position += len(rest)
+                        yield rest
                 failure = None
             except TooSlowError:
                 raise

@@ -89,6 +89,8 @@ class PatientRetry(Retry):
         _stacktrace: TracebackType | None = None,
     ) -> "PatientRetry":
         if self.ended is not None and self.ended.is_set():
+            if response is not None:
+                response.close()
             raise ended()
         if response is not None and (retry_after(response.headers) or 0.0) > LONGEST_WAIT:
             raise MaxRetryError(_pool, url or "", ResponseError("it is to be asked later"))  # the answer is handed on

@@ -3,8 +3,10 @@
 import json
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
+import requests
 
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, MIB
@@ -53,8 +55,25 @@ REFUSED: dict[Attack, tuple[type[RukPakError], str]] = {
 }
 
 
+@pytest.fixture
+def answers(monkeypatch: pytest.MonkeyPatch) -> list[requests.Response]:
+    """The answers of all registries."""
+    found: list[requests.Response] = []
+    ask = transport.Session.request
+
+    def noted(session: transport.Session, method: str, url: str, **given: Any) -> requests.Response:
+        found.append(ask(session, method, url, **given))
+        return found[-1]
+
+    monkeypatch.setattr(transport.Session, "request", noted)
+    return found
+
+
 @pytest.mark.parametrize("attack", REFUSED)
-async def test_an_attack_ends_with_a_message_and_leaves_nothing(attack: Attack, tmp_path: Path) -> None:
+async def test_an_attack_ends_with_a_message_and_leaves_nothing(
+    attack: Attack, tmp_path: Path, answers: list[requests.Response]
+) -> None:
+    """No file and no connection, also while the error is remembered."""
     kind, text = REFUSED[attack]
     fetching = Fetching(tmp_path)
     with HostileRegistry(attack) as registry:
@@ -63,6 +82,7 @@ async def test_an_attack_ends_with_a_message_and_leaves_nothing(attack: Attack, 
         assert registry.sent < MOST_SENT
     assert len(str(refused.value)) < LONGEST_MESSAGE
     assert fetching.left == NOTHING_LEFT
+    assert [answer for answer in answers if not answer.raw.closed] == []
 
 
 @pytest.mark.parametrize("attack", [Attack.NONE, Attack.CLOSING])

@@ -1,12 +1,15 @@
 """Logins of a pull, the servers that see them, and waits: registries that ask, refuse, redirect and limit."""
 
 import base64
+import io
 import logging
 import ssl
 from collections.abc import Iterator, Sequence
+from threading import Event
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
+from urllib3 import HTTPResponse
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import AccessError, RukPakError, UnavailableError
@@ -247,6 +250,15 @@ def test_short_waits_are_waited(server: Server, monkeypatch: pytest.MonkeyPatch)
     server.answer = answer
     assert dict(pulled(server)) == FILES
     assert waited == [3]
+
+
+def test_answer_that_would_be_retried_is_closed_when_the_pull_was_ended() -> None:
+    is_ended = Event()
+    is_ended.set()
+    answer = HTTPResponse(io.BytesIO(b"unwell"), status=503, preload_content=False)
+    with pytest.raises(UnavailableError, match="it was ended"):
+        transport.RETRY.until(is_ended).increment("GET", "/v2/", response=answer)
+    assert answer.closed
 
 
 @pytest.mark.parametrize(("given", "expected"), [("120", 120), ("99999999", 600), ("soon", 0), ("-5", 0)])
