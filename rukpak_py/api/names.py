@@ -196,6 +196,7 @@ class Reason(StrEnum):
     RETRYING = "Retrying"
     CONTENT_ERROR = "ContentError"
     ACCESS_DENIED = "AccessDenied"
+    PERMISSIONS_MISSING = "PermissionsMissing"
     CONFLICT = "Conflict"
     FIELDS_CONTESTED = "FieldsContested"
     UNAVAILABLE = "Unavailable"

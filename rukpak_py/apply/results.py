@@ -29,6 +29,7 @@ class FailureKind(Enum):
     CONTENT = auto()  # it can never be applied as it is: only new content helps
     REFUSED = auto()  # the server or an admission policy says no; the policy may change
     ACCESS = auto()  # a right is missing
+    PERMISSIONS = auto()  # the rights of an account do not suffice for the content; nothing says when they do
     CONFLICT = auto()  # another owner's
     MISSING = auto()  # a kind or a namespace is not there
     LAGGING = auto()  # the server does not know a custom kind, or its schema, yet

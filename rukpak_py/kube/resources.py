@@ -13,7 +13,7 @@ from rukpak_py.api.names import (
     GROUP,
     VERSION,
 )
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+from rukpak_py.core.objects import RBAC_GROUP, GroupKind, GroupVersionKind, ObjectKey
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -84,6 +84,18 @@ SUBJECT_ACCESS_REVIEWS = Resource(
     plural="subjectaccessreviews",
     namespaced=False,
 )
+SELF_ACCESS_REVIEWS = Resource(
+    gvk=GroupVersionKind("authorization.k8s.io", "v1", "SelfSubjectAccessReview"),
+    plural="selfsubjectaccessreviews",
+    namespaced=False,
+)
+SELF_RULES_REVIEWS = Resource(
+    gvk=GroupVersionKind("authorization.k8s.io", "v1", "SelfSubjectRulesReview"),
+    plural="selfsubjectrulesreviews",
+    namespaced=False,
+)
+CLUSTER_ROLES = Resource(gvk=GroupVersionKind(RBAC_GROUP, "v1", "ClusterRole"), plural="clusterroles", namespaced=False)
+ROLES = Resource(gvk=GroupVersionKind(RBAC_GROUP, "v1", "Role"), plural="roles", namespaced=True)
 LEASES = Resource(gvk=GroupVersionKind("coordination.k8s.io", "v1", "Lease"), plural="leases", namespaced=True)
 CRDS = Resource(
     gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),

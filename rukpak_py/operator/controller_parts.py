@@ -34,6 +34,7 @@ from rukpak_py.controllers.deployment.kept_renderings import (
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
+from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -241,6 +242,7 @@ class DeploymentParts:
             existence=existence,
             deployments=deployments,
             states=self.states,
+            permissions=PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered),
         )
         applier = Applier(engine, kinds, certificates, has_namespace=around.cluster.has_namespace)
         return ContentReconciler(

@@ -136,27 +136,33 @@ def needs_of(
     objects: Iterable[Json],
     *,
     install_namespace: str,
+    created_once: Iterable[Json] = (),
     hooks: Iterable[Json] = (),
-    reads: Iterable[Permission] = (),
+    others: Iterable[Permission] = (),
     looks_for_olm: bool = False,
     escalate: bool = False,
     resource_of: ResourceOf | None = None,
 ) -> Needs:
-    """`reads`: of objects outside the content. `looks_for_olm`: OLM is asked whether it manages the same package."""
-    objects, hooks = list(objects), list(hooks)
-    places = _Places(resource_of or Resources([*objects, *hooks]).of, install_namespace)
+    """`created_once`: objects that are left as they are once they exist. `others`: what is needed beside the content.
+
+    `looks_for_olm`: OLM is asked whether it manages the same package.
+    """
+    objects, created_once, hooks = list(objects), list(created_once), list(hooks)
+    everything = [*objects, *created_once, *hooks]
+    places = _Places(resource_of or Resources(everything).of, install_namespace)
     return Needs(
         permissions=frozenset(
             {
                 *_writing(objects, places, _BY_NAME),
+                *_writing(created_once, places, ("get",)),
                 *_writing(hooks, places, _HOOK_BY_NAME),
                 *_certificates(objects, places),
                 *_looking(objects, places),
-                *reads,
+                *others,
                 *(_OLM_LISTS if looks_for_olm else ()),
             }
         ),
-        grants=(*_granting(objects, roles_of([*objects, *hooks])), *_granting_in_hooks(hooks, [*objects, *hooks])),
+        grants=(*_granting(objects, roles_of(everything)), *_granting_in_hooks(hooks, everything)),
         escalate=escalate,
     )
 

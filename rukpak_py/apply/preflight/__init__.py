@@ -6,7 +6,7 @@ gates that cost no call are all asked, and everything that any of them refuses i
 refuses ends it.
 """
 
-from rukpak_py.apply.preflight import gates, olm
+from rukpak_py.apply.preflight import gates, olm, permissions
 from rukpak_py.apply.preflight.gate import (
     AnyRefusal,
     Candidate,
@@ -21,6 +21,7 @@ from rukpak_py.apply.preflight.gate import (
 
 __all__ = [
     "GATES",
+    "PERMISSIONS",
     "AnyRefusal",
     "Candidate",
     "Gate",
@@ -31,6 +32,7 @@ __all__ = [
     "Untried",
 ]
 
+PERMISSIONS = "permissions"
 GATES = (
     without_calls("itself", GatePhase.CONTENT, gates.contains_itself),
     without_calls("kinds", GatePhase.CONTENT, gates.missing_kinds),
@@ -38,6 +40,7 @@ GATES = (
     without_calls("requirements", GatePhase.CONTENT, gates.missing_requirements),
     without_calls("namespaces", GatePhase.CONTENT, gates.missing_namespaces),
     without_calls("certificates", GatePhase.CONTENT, gates.wrong_certificates),
+    Gate(name=PERMISSIONS, phase=GatePhase.CONTENT, ask=permissions.lacking_permissions, holds=True),
     without_calls("ownership", GatePhase.PLAN, gates.names_of_others),
     Gate(name="still exists", phase=GatePhase.PLAN, ask=gates.deployment_is_gone),
     Gate(name="olm", phase=GatePhase.PLAN, ask=olm.managed_elsewhere, holds=True),

@@ -3,7 +3,7 @@
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum, auto
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
@@ -12,9 +12,17 @@ from rukpak_py.apply.results import NO_WAKES, DryRun, Failure, FailureKind, Wake
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 
+if TYPE_CHECKING:
+    from rukpak_py.apply.preflight.permissions import MissingPermissions
+
 StillExists: TypeAlias = Callable[[bool], Awaitable[bool]]  # the argument: there is reason to doubt it
 AskServer: TypeAlias = Callable[[Plan, Callable[[Change], bool]], Awaitable[DryRun]]  # the function: what to skip
+AskPermissions: TypeAlias = Callable[[], Awaitable["MissingPermissions | None"]]
 NO_PLAN = Plan(changes=(), prune=())
+
+
+async def _not_asked() -> None:
+    """No account: the operator's own rights are not asked for."""
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +61,7 @@ AnyRefusal = Refusal | RefusedObjects | OwnerIsGone | Untried
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """The last three questions cost calls."""
+    """The last four questions cost calls."""
 
     desired: tuple[Desired, ...]
     resolution: Resolution
@@ -80,6 +88,7 @@ class Candidate:
     still_exists: StillExists
     managed_by_olm: Callable[[OlmIdentity], Awaitable[list[str]]]  # objects of OLM that are about this package
     dry_run: AskServer
+    missing_permissions: AskPermissions = _not_asked
 
 
 Ask: TypeAlias = Callable[[Candidate], Awaitable[AnyRefusal | None]]

@@ -108,6 +108,11 @@ class Attempt:
         )
 
     @property
+    def subject(self) -> tuple[ContentKey, Account | None]:
+        """Subject of an answer that holds: the same content, for the same account."""
+        return self.content, self.account
+
+    @property
     def is_settled(self) -> bool:
         """Everything of this content, with these options, was applied."""
         return self.state.is_applied(self.content)

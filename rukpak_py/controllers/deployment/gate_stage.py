@@ -8,7 +8,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.preflight import GATES, AnyRefusal, Candidate, Gate, GatePhase
+from rukpak_py.apply.preflight import GATES, PERMISSIONS, AnyRefusal, Candidate, Gate, GatePhase
 from rukpak_py.apply.preflight.gates import created_keys
 from rukpak_py.apply.preflight.olm import managed_by_olm
 from rukpak_py.apply.results import DryRun
@@ -17,6 +17,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import certificate_failures
+from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
@@ -33,12 +34,14 @@ class Gates:
         existence: Existence[BundleDeployment],
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
+        permissions: PermissionReview,
     ) -> None:
         self._engine = engine
         self._cluster = cluster
         self._existence = existence
         self._deployments = deployments
         self._states = states
+        self._permissions = permissions
 
     def candidate(self, attempt: Attempt, rendered: Rendered, active: Attempt | None, target: Target) -> Candidate:
         """Make a candidate before looking. `active`: the installed content; None: none, or its options are lost."""
@@ -74,6 +77,7 @@ class Gates:
             still_exists=still_exists,
             managed_by_olm=partial(managed_by_olm, target.client, self._cluster.resource_of),
             dry_run=dry_run,
+            missing_permissions=partial(self._permissions.missing, attempt, rendered, active, target.client),
         )
 
     def looked_at(self, attempt: Attempt, candidate: Candidate, plan: Plan) -> Candidate:
@@ -95,13 +99,17 @@ class Gates:
         return found
 
     async def _asked(self, gate: Gate, attempt: Attempt, candidate: Candidate) -> AnyRefusal | None:
-        passed, content = attempt.state.passed_gates, attempt.content
-        if gate.holds and passed.get(gate.name) == content:
+        passed = attempt.state.passed_gates
+        if gate.holds and passed.get(gate.name) == attempt.subject:
             return None
         refusal = await gate.ask(candidate)
         if gate.holds and refusal is None:
-            passed[gate.name] = content
+            passed[gate.name] = attempt.subject
         return refusal
+
+    def review_permissions_again(self, attempt: Attempt) -> None:
+        """A right has been taken away since the gate let the content pass."""
+        attempt.state.passed_gates.pop(PERMISSIONS, None)
 
     def _applied_by(self, key: ObjectKey, uid: str) -> str | None:
         for other in self._states.applied_by_others(key, uid):

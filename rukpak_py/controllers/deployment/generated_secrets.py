@@ -156,12 +156,12 @@ class GeneratedSecrets:
             if attempt.is_wanted:
                 passed.pop(_NAME, None)  # what has passed is not wanted any more
             return ()
-        if passed.get(_NAME) == attempt.content:
+        if passed.get(_NAME) == attempt.subject:
             return ()
         changed = [one for one in await _changed(planned) if not _is_accepted(one, attempt)]
         found: Progress | tuple[Fact, ...] = await self._told(attempt, active, changed) if changed else ()
         if not isinstance(found, Progress):
-            passed[_NAME] = attempt.content
+            passed[_NAME] = attempt.subject
         return found
 
     async def _told(

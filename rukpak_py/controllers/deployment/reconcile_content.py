@@ -50,6 +50,8 @@ from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.kube.errors import ApiError
 
+_REFUSED_RIGHTS = frozenset({Cause.ACCESS, Cause.API_DENIED})
+
 
 class ContentReconciler:
     def __init__(
@@ -88,6 +90,8 @@ class ContentReconciler:
         progress = attempt.state.failed.of(attempt.content) if not is_due and not is_installed else None
         if progress is None:
             progress = await with_failed_request(self._stages(attempt, active))
+            if any(fact.cause in _REFUSED_RIGHTS for fact in progress.facts):
+                self._gates.review_permissions_again(attempt)
             if attempt.is_wanted:
                 attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
         if not attempt.is_wanted or any(fact.cause in API_ERRORS.causes for fact in progress.facts):

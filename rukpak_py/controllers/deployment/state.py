@@ -11,6 +11,7 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from time import monotonic
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
@@ -65,7 +66,9 @@ class DeploymentState:
     completed: tuple[CompletedObject, ...] | None = None  # as the next status will have it; None: as the status has it
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
-    passed_gates: dict[str, ContentKey] = field(default_factory=dict)  # by name, of those whose answer holds
+    passed_gates: dict[str, tuple[ContentKey, Account | None]] = field(
+        default_factory=dict
+    )  # by name, of those whose answer holds
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
     failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered

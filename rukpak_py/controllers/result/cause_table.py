@@ -25,6 +25,7 @@ SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind
 LASTING_SECONDS = 120.0  # unhealthy, or refused by a registry, for so long is worth a Warning
 IMAGE_SECONDS = 60.0  # between two attempts while a node pulls, or a registry has no such image
 HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
+PERMISSIONS_SECONDS = 30.0  # between two questions for rights of an account, of which no watch tells
 DENIED_SECONDS = 300.0  # between two attempts with a login that is missing or refused; its Secret wakes the Bundle
 
 
@@ -193,6 +194,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.HOOK_FAILED: _failure(NEVER, _I),
     Cause.HOOKS_UNKNOWN: _failure(NEVER, _I),
     Cause.GENERATED_VALUES: _failure(NEVER, _I),
+    Cause.PERMISSIONS_MISSING: _failure(PERMISSIONS_SECONDS, _I, None, Reason.PERMISSIONS_MISSING),
     Cause.KIND_MISSING: _failure(BACKOFF, _I),
     Cause.NAMESPACE_MISSING: _failure(BACKOFF, _I),
     Cause.RESOURCE_MISSING: _failure(BACKOFF, _I),

@@ -46,6 +46,7 @@ class Cause(StrEnum):
     HOOK_FAILED = "HookFailed"
     HOOKS_UNKNOWN = "HooksUnknown"
     GENERATED_VALUES = "GeneratedValues"
+    PERMISSIONS_MISSING = "PermissionsMissing"
     KIND_MISSING = "KindMissing"
     NAMESPACE_MISSING = "NamespaceMissing"
     RESOURCE_MISSING = "ResourceMissing"

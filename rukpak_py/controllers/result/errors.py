@@ -19,6 +19,7 @@ FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
     FailureKind.CONTENT: Cause.NOT_APPLICABLE,
     FailureKind.REFUSED: Cause.REFUSED,
     FailureKind.ACCESS: Cause.ACCESS,
+    FailureKind.PERMISSIONS: Cause.PERMISSIONS_MISSING,
     FailureKind.CONFLICT: Cause.CONFLICT,
     FailureKind.MISSING: Cause.RESOURCE_MISSING,
     FailureKind.LAGGING: Cause.SCHEMA_LAGS,

@@ -443,6 +443,7 @@ def test_the_order_of_the_gates_is_that_of_the_preflight() -> None:
         ("requirements", "CONTENT", False),
         ("namespaces", "CONTENT", False),
         ("certificates", "CONTENT", False),
+        ("permissions", "CONTENT", True),
         ("ownership", "PLAN", False),
         ("still exists", "PLAN", True),
         ("olm", "PLAN", True),

@@ -5,12 +5,15 @@ from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, InstalledKind
 from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.kinds import KindState, Resolution
+from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusal, RefusedObjects
+from rukpak_py.apply.preflight.permissions import MissingPermissions
 from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.cache import Cache
@@ -29,6 +32,7 @@ from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
 
 if TYPE_CHECKING:
     from rukpak_py.apply.engine import Engine
+    from rukpak_py.controllers.deployment.permission_review import PermissionReview
     from rukpak_py.controllers.existence import Existence
 
 A = desired(config_map("a"))
@@ -68,11 +72,26 @@ RENDERED = Rendered(
 
 
 @dataclass
+class GivenPermissions:
+    """Permissions that are missing for an attempt with an account."""
+
+    missing_ones: frozenset[Permission] = frozenset()
+    asked: int = 0
+
+    async def missing(self, one: Attempt, *_: Any) -> MissingPermissions | None:
+        self.asked += 1
+        if not self.missing_ones or one.account is None:
+            return None
+        return MissingPermissions(account=one.account, deployment="shop", missing=self.missing_ones)
+
+
+@dataclass
 class Bench:
     engine: GivenEngine = field(default_factory=GivenEngine)
     existence: GivenExistence = field(default_factory=GivenExistence)
     deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=Clock()))
     states: DeploymentStates = field(default_factory=DeploymentStates)
+    permissions: GivenPermissions = field(default_factory=GivenPermissions)
 
     @property
     def gates(self) -> Gates:
@@ -82,6 +101,7 @@ class Bench:
             existence=cast("Existence[BundleDeployment]", self.existence),
             deployments=self.deployments,
             states=self.states,
+            permissions=cast("PermissionReview", self.permissions),
         )
 
     async def refusals(self, one: Attempt, active: Attempt | None = None, **lives: Any) -> tuple[AnyRefusal, ...]:
@@ -241,6 +261,47 @@ async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
     for is_refused in (True, False, False):
         assert bool(await bench.gates.refusals(GatePhase.PLAN, one, candidate)) is is_refused
     assert len(asked) == 2, "a refusal is asked for again, and a yes holds"
-    one.state.passed_gates["olm"] = content_key("sha256:other")
+    one.state.passed_gates["olm"] = content_key("sha256:other"), None
     await bench.gates.refusals(GatePhase.PLAN, one, candidate)
     assert len(asked) == 3, "other content was let through since"
+
+
+ROBOT = Account("apps", "robot")
+CREATE = Permission("apps", "create", "", "configmaps")
+
+
+async def asked_about_content(bench: Bench, one: Attempt, active: Attempt | None = None) -> tuple[AnyRefusal, ...]:
+    candidate = bench.gates.candidate(one, RENDERED, active, target_of(one, FakeClient()))
+    return await bench.gates.refusals(GatePhase.CONTENT, one, candidate)
+
+
+async def test_missing_permissions_refuse_content_before_it_is_looked_at(bench: Bench) -> None:
+    bench.permissions.missing_ones = frozenset({CREATE})
+    (refusal,) = await asked_about_content(bench, replace(attempt(), account=ROBOT))
+    assert isinstance(refusal, Refusal)
+    assert refusal.kind is FailureKind.PERMISSIONS
+    assert refusal.brief.startswith("ServiceAccount apps/robot lacks 1 permission that the bundle needs: create")
+
+
+async def test_missing_permissions_refuse_no_installed_content(bench: Bench) -> None:
+    bench.permissions.missing_ones = frozenset({CREATE})
+    one = replace(attempt(), account=ROBOT)
+    assert await asked_about_content(bench, one, one) == ()
+    assert bench.permissions.asked == 0
+
+
+async def test_permissions_are_asked_again_after_a_refusal_for_another_account_and_when_one_was_taken_away(
+    bench: Bench,
+) -> None:
+    bench.permissions.missing_ones = frozenset({CREATE})
+    one = replace(attempt(), account=ROBOT)
+    await asked_about_content(bench, one)
+    bench.permissions.missing_ones = frozenset()
+    for expected in (2, 2):
+        assert await asked_about_content(bench, one) == ()
+        assert bench.permissions.asked == expected
+    await asked_about_content(bench, replace(one, account=Account("apps", "another")))
+    assert bench.permissions.asked == 3
+    bench.gates.review_permissions_again(one)
+    await asked_about_content(bench, one)
+    assert bench.permissions.asked == 4

@@ -168,6 +168,9 @@ class Stages:
     def looked_at(self, _attempt: Attempt, candidate: Any, _plan: Plan) -> Any:
         return candidate
 
+    def review_permissions_again(self, _attempt: Attempt) -> None:
+        pass
+
     async def refusals(self, phase: GatePhase, *_: object) -> tuple[Refusal, ...]:
         self.called.append(phase.name)
         return (REFUSED,) if phase is self.refusing else ()

@@ -93,6 +93,7 @@ def test_every_kind_of_failure_of_an_object_has_a_cause() -> None:
         "CONTENT": "NotApplicable",
         "REFUSED": "Refused",
         "ACCESS": "Access",
+        "PERMISSIONS": "PermissionsMissing",
         "CONFLICT": "Conflict",
         "MISSING": "ResourceMissing",
         "LAGGING": "SchemaLags",

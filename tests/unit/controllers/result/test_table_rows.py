@@ -105,6 +105,7 @@ WANTED = [
     Seen(C.HOOK_FAILED, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.HOOKS_UNKNOWN, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.GENERATED_VALUES, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
+    Seen(C.PERMISSIONS_MISSING, NOT_INSTALLED, "False PermissionsMissing Reconciling", "Warning InstallFailed", 30.0),
     Seen(C.KIND_MISSING, NOT_INSTALLED, "False InstallFailed Reconciling", "Warning InstallFailed", BACK_OFF),
     Seen(C.NAMESPACE_MISSING, NOT_INSTALLED, "False InstallFailed Reconciling", "Warning InstallFailed", BACK_OFF),
     Seen(C.RESOURCE_MISSING, NOT_INSTALLED, "False InstallFailed Reconciling", "Warning InstallFailed", BACK_OFF),

@@ -1,0 +1,135 @@
+"""Deployments whose account has exactly the printed roles: not one request of them is refused.
+
+With a right less, a deployment is refused by name before anything is written.
+"""
+
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import orjson
+import pytest
+
+from e2e.cluster.audit import audited
+from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.core.objects import RBAC_GROUP
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SERVICE_ACCOUNTS
+from tests.integration.operator.granting import (
+    ACCOUNT,
+    grant,
+    printed,
+    refused,
+    requests_of,
+    revoke,
+    written_bundle,
+)
+from tests.integration.operator.tenant import Tenant, condition
+from tests.manifests import Document, config_map, crd, manifest, service_account, thing, workload
+from tests.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("policies", "operator")
+
+
+def content(tenant: Tenant, *names: str) -> list[Document]:
+    """ConfigMaps, a workload with an account and its roles, a CRD and an instance of it."""
+    group, namespace, name = f"{tenant.name}.example.com", tenant.namespace, f"web-{tenant.name}"
+    rbac = f"{RBAC_GROUP}/v1"
+    subject = {"kind": "ServiceAccount", "name": "web", "namespace": namespace}
+    things = {"apiGroups": [group], "resources": ["things", "things/status"], "verbs": ["get", "list", "update"]}
+    nodes = {"apiGroups": [""], "resources": ["nodes"], "verbs": ["get", "list"]}
+    web = workload("web", namespace)
+    web["spec"]["template"]["spec"]["serviceAccountName"] = "web"
+
+    def bound(kind: str, rule: Document, place: str) -> list[Document]:
+        reference = {"apiGroup": RBAC_GROUP, "kind": kind, "name": name}
+        return [
+            manifest(rbac, kind, name, place, rules=[rule]),
+            manifest(rbac, f"{kind}Binding", name, place, roleRef=reference, subjects=[subject]),
+        ]
+
+    return [
+        *(config_map(one, namespace, value="1") for one in names),
+        service_account("web", namespace),
+        *bound("Role", things, namespace),
+        *bound("ClusterRole", nodes, ""),
+        web,
+        crd(group),
+        thing(group, "first", namespace),
+    ]
+
+
+async def bundled(tenant: Tenant, folder: Path, name: str, documents: list[Document]) -> Path:
+    """A plain bundle, published under the name, as a folder, too."""
+    await tenant.publish(name, documents)
+    text = "\n---\n".join(orjson.dumps(one).decode() for one in documents)
+    return written_bundle(folder / name, {"manifests/all.yaml": text})
+
+
+async def deploy(tenant: Tenant, name: str) -> None:
+    await tenant.deploy(name, installNamespace=tenant.namespace, serviceAccountName=ACCOUNT)
+
+
+async def reconcile(tenant: Tenant, value: str) -> None:
+    body = orjson.dumps({"metadata": {"annotations": {RECONCILE_AT_ANNOTATION: value}}})
+    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, body)
+
+
+async def is_missing(tenant: Tenant) -> Document:
+    found = await tenant.until(
+        lambda seen: condition(seen, "Ready").get("reason") == "PermissionsMissing", what="permissions are missing"
+    )
+    return condition(found, "Installed")
+
+
+@pytest.fixture
+async def account(tenant: Tenant) -> AsyncIterator[list[dict[str, Any]]]:
+    """An account without rights, and a list of manifests that give it some, which are deleted at the end."""
+    body = service_account(ACCOUNT, tenant.namespace)
+    await tenant.admin.create(SERVICE_ACCOUNTS, tenant.namespace, orjson.dumps(body))
+    granted: list[dict[str, Any]] = []
+    yield granted
+    await tenant.end()
+    await revoke(tenant.admin, granted)
+
+
+async def test_account_with_the_printed_roles_installs_upgrades_corrects_and_removes_plain_content(
+    plane: ControlPlane, tenant: Tenant, tmp_path: Path, account: list[dict[str, Any]]
+) -> None:
+    start = len(audited(plane.state))
+    first = await bundled(tenant, tmp_path, "one", content(tenant, "a", "b"))
+    second = await bundled(tenant, tmp_path, "two", content(tenant, "a", "c"))
+    await deploy(tenant, "one")
+    told = await is_missing(tenant)
+    assert f"rukpakctl permissions {tenant.name} -o yaml | kubectl apply -f -" in told["message"]
+    assert requests_of(plane, tenant, skip=start) == [], "nothing is looked at, tried out or written"
+
+    account += await printed(tenant, first, f"--name=one-{tenant.name}")
+    await grant(tenant.admin, account)
+    await reconcile(tenant, "granted")
+    await tenant.ready()
+
+    more = await printed(tenant, second, f"--name=two-{tenant.name}")
+    await deploy(tenant, "two")
+    told = await is_missing(tenant)
+    assert told["reason"] == "UpgradeFailed"
+    assert "are new with this version" in told["message"]
+    account += more
+    await grant(tenant.admin, more)
+    await reconcile(tenant, "granted again")
+    await tenant.until(lambda seen: condition(seen, "Ready").get("status") == "True", what="upgraded")
+    await tenant.gone(CONFIG_MAPS, "b", tenant.namespace)
+
+    changed = orjson.dumps({"data": {"value": "changed"}})
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "c", changed)
+    await eventually(lambda: has_value(tenant, "c", "1"), what="drift is corrected")
+
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+    done = requests_of(plane, tenant, skip=start)
+    assert refused(done) == []
+    assert {"patch", "delete"} <= {one.verb for one in done}
+
+
+async def has_value(tenant: Tenant, name: str, value: str) -> bool:
+    return bool((await tenant.read(CONFIG_MAPS, tenant.namespace, name))["data"]["value"] == value)
