@@ -63,7 +63,8 @@ class AuditedRequest:
 
     @property
     def is_write(self) -> bool:
-        return self.verb not in {"get", "list", "watch"}
+        """Whether it may change anything: reviews, which are created, are questions."""
+        return self.verb not in {"get", "list", "watch"} and not self.resource.endswith("reviews")
 
     @property
     def is_dry_run(self) -> bool:

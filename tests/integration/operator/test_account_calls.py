@@ -129,10 +129,11 @@ async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_accou
         **{("delete", plural, "200"): 1 for plural in ("configmaps", "services", "ingresses")},
     }
     assert await during(operator, resync) == {}
-    assert await during(operator, lambda: drift(tenant)) == {
+    drifted = await during(operator, lambda: drift(tenant))
+    assert 1 <= drifted.pop(("get", "bundledeployments", "200")) <= 2, "what is missing may have gone with it"
+    assert drifted == {
         ("apply", "configmaps", "200"): 2,
         ("apply", "roles", "200"): 1,
-        ("get", "bundledeployments", "200"): 1,  # the one that is missing may have gone with it
         ("apply", "services", "201"): 1,
         ("apply", "configmaps", "201"): 1,
     }
