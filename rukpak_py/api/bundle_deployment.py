@@ -18,6 +18,7 @@ from rukpak_py.api.deployment_spec import (
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.schema import ApiType, doc
+from rukpak_py.core.objects import GroupKind
 
 COMPLETED = 64  # objects that are recorded
 HISTORY = 5
@@ -39,6 +40,17 @@ class InstalledKind(ApiType, frozen=True, kw_only=True):
     group: Annotated[str, doc("API group; empty for the core group.")] = ""
     version: Annotated[str, doc("API version.")]
     kind: Annotated[str, doc("Kind.")]
+    namespaces: Annotated[
+        tuple[str, ...],
+        doc(
+            "Namespaces in which it owns or may own objects of the kind. Only of Secrets, and only where the operator"
+            " runs in mode `narrow`, in which it watches them by namespace."
+        ),
+    ] = ()
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
 
 
 class KeptObject(ApiType, frozen=True, kw_only=True):

@@ -65,6 +65,8 @@ PART_OF_LABEL = "app.kubernetes.io/part-of"
 HELM_RELEASE_ANNOTATION = "meta.helm.sh/release-name"
 HELM_RELEASE_NAMESPACE_ANNOTATION = "meta.helm.sh/release-namespace"
 
+WATCH_ROLE_LABEL = f"rbac.{GROUP}/aggregate-to-watch"  # on ClusterRoles: parts of the one by which kinds are watched
+
 # Finalizers
 ORDERED_DELETION_FINALIZER = f"{GROUP}/ordered-deletion"
 UPSTREAM_BUNDLE_FINALIZER = f"{GROUP}/delete-cached-bundle"  # never added, only removed from taken-over Bundles

@@ -1,6 +1,7 @@
 """The cluster is the inventory: label-selected watches over the kinds in use show what every deployment owns.
 
 * One watch per kind, of all namespaces or of one, for all deployments; of kinds without health only metadata travels.
+  Of the kinds `by_namespace` there never is a watch of all namespaces.
 * `owned_by(uid)`: label *and* owner uid, as the API server shows them. Copies that clients made have both; what is not
   desired must be proven (`ObservedObject.is_proven_of`) before anything is done to it.
 * `observe` puts the answer to our own apply in, so that the next look does not miss it; an older event never
@@ -37,6 +38,9 @@ class Watched(NamedTuple):
     kind: GroupKind
     namespace: str = ""  # empty: all
 
+    def __str__(self) -> str:
+        return f"{self.kind} in namespace {self.namespace}" if self.namespace else str(self.kind)
+
 
 class Inventory:
     def __init__(
@@ -47,8 +51,14 @@ class Inventory:
         on_gone: Callable[[ObjectKey], None],
         on_listed: Callable[[frozenset[GroupKind]], None] = lambda _: None,
         on_restore: OnRestore | None = None,
+        by_namespace: frozenset[GroupKind] = frozenset(),
     ) -> None:
-        """`on_listed`: the first list of a kind is complete."""
+        """`on_listed`: the first list of a kind is complete.
+
+        `by_namespace`: kinds of which the operator may see the objects of some namespaces only. Where there are any, it
+        has few rights, and one that it loses hides objects again.
+        """
+        self.by_namespace = by_namespace
         self._client = client
         self._on_listed = on_listed
         self._on_restore = on_restore
@@ -105,10 +115,10 @@ class Inventory:
             await informer.stop()
         self._drop_unwatched()  # what came in before the last of them stopped
 
-    def unsynced(self, kinds: Iterable[GroupKind], namespace: str = "") -> set[GroupKind]:
-        """The kinds that are watched and were not listed yet."""
-        found = {kind: self.informer_of(kind, namespace) for kind in kinds}
-        return {kind for kind, informer in found.items() if informer is not None and not informer.synced.is_set()}
+    def unsynced(self, watches: Iterable[Watched]) -> set[Watched]:
+        """Those that have not shown their objects yet, or may not show them any more."""
+        found = {watched: self.informer_of(*watched) for watched in watches}
+        return {watched for watched, informer in found.items() if informer is not None and not self._shows(informer)}
 
     def is_listed(self, kind: GroupKind, namespace: str = "") -> bool:
         """Whether the watch of this kind has shown all its objects once."""
@@ -181,6 +191,10 @@ class Inventory:
         """The watch of all namespaces, where there is one, shows the objects of each."""
         everywhere = Watched(kind)
         return everywhere if everywhere in self._informers else Watched(kind, namespace)
+
+    def _shows(self, informer: Informer) -> bool:
+        is_denied = bool(self.by_namespace) and informer.status is not None and informer.status.is_denied
+        return informer.synced.is_set() and not is_denied
 
     def _unwatch(self, watched: Watched) -> Informer:
         """A watch that ends before its first list never has one to tell of."""

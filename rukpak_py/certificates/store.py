@@ -5,8 +5,10 @@ when the name is taken, and only then it is read. Every other write names the ui
 False means that another client was faster and the Secret has to be looked at again.
 """
 
-from collections.abc import Callable
+import asyncio
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 import msgspec
@@ -48,30 +50,77 @@ class CertificateTarget(Protocol):
 
 
 class ServingSecrets:
-    """The Secrets of all deployments, by one label-selected watch of their metadata.
+    """The Secrets of all deployments, by one label-selected watch of their metadata, or by one for each namespace.
 
     `on_change(uid of the deployment)` is called for what another client did to one of them, not for our own writes:
     the answers to those are taken in first (`observe`). No data of a Secret is ever in memory here.
     """
 
     def __init__(
-        self, client: Client, *, on_change: Callable[[str], None], on_restore: OnRestore | None = None
+        self,
+        client: Client,
+        *,
+        on_change: Callable[[str], None],
+        on_restore: OnRestore | None = None,
+        by_namespace: bool = False,
     ) -> None:
-        """The client of the operator: it sees the Secrets of every deployment. Start and stop `informer`."""
-        self.informer = Informer(
-            client,
-            SECRETS,
-            label_selector=SERVING_CERTIFICATE_LABEL,
-            keep=False,
-            on_change=self._changed,
-            on_restore=on_restore,
-        )
+        """The client of the operator: it sees the Secrets of every deployment. Start and stop `informer`.
+
+        `by_namespace`: it may see those of some namespaces only, each of which is watched from the first `watch` on;
+        there is no `informer` then.
+        """
+        self.is_by_namespace = by_namespace
+        self.informer = None if by_namespace else self._informer(client, "", on_restore)
+        self._by_namespace: dict[str, Informer] = {}
+        self._users: dict[str, set[str]] = {}  # uids of deployments, by namespace
+        self._new = partial(self._informer, client, on_restore=on_restore)
         self._on_change = on_change
         self._seen: dict[ObjectKey, Metadata] = {}
+        self._stopping = set[asyncio.Task[None]]()
 
-    @property
-    def is_synced(self) -> bool:
-        return self.informer.synced.is_set()
+    def watch(self, uid: str, namespaces: Iterable[str]) -> None:
+        """Show the Secrets of these namespaces, which a deployment uses, until it has `ended`."""
+        for namespace in namespaces if self.is_by_namespace else ():
+            self._users.setdefault(namespace, set()).add(uid)
+            if namespace not in self._by_namespace:
+                informer = self._by_namespace[namespace] = self._new(namespace)
+                informer.start()
+
+    def ended(self, uid: str) -> None:
+        """The deployment is gone: what it alone has used is not watched any more."""
+        for users in self._users.values():
+            users.discard(uid)
+        for namespace in [namespace for namespace, users in self._users.items() if not users]:
+            del self._users[namespace]
+            stopping = asyncio.create_task(self._by_namespace.pop(namespace).stop())
+            self._stopping.add(stopping)
+            stopping.add_done_callback(self._stopping.discard)
+            for key in [key for key in self._seen if key.namespace == namespace]:
+                del self._seen[key]
+
+    async def close(self) -> None:
+        """Stop the watches of single namespaces."""
+        for informer in self._by_namespace.values():
+            await informer.stop()
+        await asyncio.gather(*self._stopping)
+
+    def informers(self) -> Iterator[Informer]:
+        yield from (self.informer,) if self.informer is not None else self._by_namespace.values()
+
+    def is_synced(self, namespace: str) -> bool:
+        """Whether the watch has shown the Secrets of the namespace, and may still see them."""
+        informer = self.informer if self.informer is not None else self._by_namespace.get(namespace)
+        return informer is not None and informer.synced.is_set() and not self.refusal(namespace)
+
+    def refusal(self, namespace: str) -> str:
+        """The answer of the server where single namespaces are watched, and this one may not be; else empty."""
+        informer = self._by_namespace.get(namespace)
+        status = informer.status if informer is not None else None
+        return status.refusal if status is not None and status.is_denied else ""
+
+    def may_be_unseen(self, uid: str) -> bool:
+        """Whether the deployment may have Secrets in a namespace that is not watched yet."""
+        return self.is_by_namespace and not any(uid in users for users in self._users.values())
 
     def get(self, key: ObjectKey) -> Metadata | None:
         return self._seen.get(key)
@@ -91,6 +140,17 @@ class ServingSecrets:
         known = self._seen.get(key)
         if known is not None and known.uid == uid:
             del self._seen[key]
+
+    def _informer(self, client: Client, namespace: str, on_restore: OnRestore | None) -> Informer:
+        return Informer(
+            client,
+            SECRETS,
+            namespace=namespace,
+            label_selector=SERVING_CERTIFICATE_LABEL,
+            keep=False,
+            on_change=self._changed,
+            on_restore=on_restore,
+        )
 
     def _changed(self, key: ObjectKey, old: LiveObject | None, new: LiveObject | None) -> None:
         known = self._seen.get(key)
@@ -145,7 +205,7 @@ class SecretStore:
         seen, known = self._secrets.get(key), self._known.read.get(key)
         if seen is not None and known is not None and (known.uid, known.version) == (seen.uid, seen.version):
             return known
-        if seen is None and self._secrets.is_synced and key not in self._known.unseen:
+        if seen is None and self._secrets.is_synced(key.namespace) and key not in self._known.unseen:
             return None
         json = await self._get(key)
         if json is None:

@@ -12,6 +12,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.installed import installed_of
 from rukpak_py.apply.inventory import Watched
 from rukpak_py.content.records import InUse
+from rukpak_py.controllers.deployment.recorded_kinds import watches_of
 from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupKind
@@ -22,6 +23,8 @@ TRY_AGAIN_AFTER = 60.0
 
 
 class Watches(Protocol):
+    by_namespace: frozenset[GroupKind]
+
     async def retain(self, used: set[Watched], /) -> None: ...
 
 
@@ -82,9 +85,8 @@ class Housekeeping:
         await self._restore_key()
         bundles, deployments = self._router.bundles.cache, self._router.deployments.cache
         if self._router.deployments.queue.is_idle and self._may_stop_watches():
-            await self._watches.retain(
-                {Watched(GroupKind(kind.group, kind.kind)) for one in deployments for kind in one.status.kinds}
-            )
+            kinds = (kind for one in deployments for kind in one.status.kinds)
+            await self._watches.retain(set(watches_of(kinds, self._watches.by_namespace)))
             await self._stop_hook_watches()
         if self._is_sure():
             installed = {(one.metadata.uid, past.digest) for one in deployments for past in _history(one)}

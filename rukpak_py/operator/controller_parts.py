@@ -56,7 +56,7 @@ from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import CLASSES
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, SECRETS
 from rukpak_py.kube.seen_versions import OnRestore
 
 
@@ -91,8 +91,12 @@ class DeploymentParts:
         self.identities = around.identities
         self._values = ExternalValues(around.values, around.digest_keys, self.states, identities=self.identities)
         self._around = around
+        by_namespace = around.inventory.by_namespace
         self.serving_secrets = ServingSecrets(
-            around.client, on_change=around.router.object_changed, on_restore=on_restore
+            around.client,
+            on_change=around.router.object_changed,
+            on_restore=on_restore,
+            by_namespace=SECRETS.group_kind in by_namespace,
         )
         deployments, queue = around.router.deployments.cache, around.router.deployments.queue
         existence = Existence(around.client, BUNDLE_DEPLOYMENTS, deployments, on_gone=around.router.deployments.forget)
@@ -111,6 +115,7 @@ class DeploymentParts:
             on_change=around.router.object_changed,
             on_gone=around.router.object_gone,
             on_restore=on_restore,
+            unwatched=by_namespace,
         )
         self._render_jobs = Jobs[MadeContent](on_end=queue.add)
         self._compare_jobs = Jobs[RenderedAgain](on_end=queue.add)
@@ -213,11 +218,12 @@ class DeploymentParts:
         await self.hook_watch.retain(used)
 
     async def close(self) -> None:
-        """Stop the jobs, and the watches of hooks and of values."""
+        """Stop the jobs, and the watches of hooks, values and certificates."""
         await self._render_jobs.close()
         await self._compare_jobs.close()
         await self.hook_watch.close()
         await self._around.values.close()
+        await self.serving_secrets.close()
 
     def _content_reconciler(
         self,

@@ -18,6 +18,7 @@ from rukpak_py.controllers.cluster import Cluster
 from rukpak_py.controllers.config_map_watches import ConfigMapWatch
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.reapplying import reapply
+from rukpak_py.controllers.deployment.recorded_kinds import BY_NAMESPACE
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.digest_key import DigestKeySecret
 from rukpak_py.controllers.event_router import EventRouter, Listeners
@@ -78,6 +79,7 @@ class LeaderParts:
             on_gone=self.router.object_gone,
             on_listed=self.router.kinds_changed,
             on_restore=on_restore,
+            by_namespace=BY_NAMESPACE[settings.mode],
         )
         self.cluster = Cluster(
             client, Discovery(client), on_namespace=self.router.namespace_changed, on_kinds=self._kinds_changed
@@ -209,7 +211,7 @@ class LeaderParts:
     @property
     def own_informers(self) -> tuple[Informer, ...]:
         """Informers of objects that no deployment brings, but for unpack pods, which are not always watched."""
-        return self.secrets, self.account, self.deployments.serving_secrets.informer
+        return self.secrets, self.account, *self.deployments.serving_secrets.informers()
 
     def _look_after_content(self) -> None:
         """Fetch lost content again slowly, before a client needs it."""
@@ -301,6 +303,7 @@ class LeaderParts:
 
     def _deployment_gone(self, deployment: BundleDeployment) -> None:
         self.deployments.states.end(deployment.metadata.uid)
+        self.deployments.serving_secrets.ended(deployment.metadata.uid)
         self.router.deployment_changed(deployment)
 
     def _kinds_changed(self, kinds: frozenset[GroupKind]) -> None:

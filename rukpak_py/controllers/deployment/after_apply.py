@@ -159,7 +159,14 @@ class AfterApply:
         outcome = _outcome(unhealthy, [owned[key] for key in attempt.state.applied.fields if key in owned])
         done = planned.done if planned is not None else None
         change = installed_change(
-            attempt, owned, kept, self._now(), outcome=outcome, done=done, all_is_seen=not applied.hidden
+            attempt,
+            owned,
+            kept,
+            self._now(),
+            outcome=outcome,
+            done=done,
+            all_is_seen=not applied.hidden,
+            by_namespace=self._inventory.by_namespace,
         )
         if change.installed:
             attempt.state.completed = change.installed.completed

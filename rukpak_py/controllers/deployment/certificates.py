@@ -5,8 +5,9 @@ may be found as it was applied without rendering anything; one that has such cer
 because they grow old.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
+from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.results import Failure, failure_of
 from rukpak_py.apply.target import Target
@@ -15,11 +16,13 @@ from rukpak_py.certificates.store import ServingSecrets
 from rukpak_py.certificates.wanted import WantedCertificates
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import failure_facts, look_again
+from rukpak_py.controllers.deployment.watch_rights import how_to_grant
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.object_details import ContestedCertificates
 from rukpak_py.controllers.result.progress import Fact, Progress
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.kube.resources import SECRETS
 
 LOOK_AGAIN_SECONDS = 1.0  # at an object that another client changed meanwhile, or that does not exist yet
 NAMED_CONFLICTS = 5
@@ -45,6 +48,8 @@ class CertificateStage:
         if attempt.facts is not None:
             return False
         uid = attempt.deployment.metadata.uid
+        if attempt.classes.bundle == REGISTRY_CLASS and self._secrets.may_be_unseen(uid):
+            return True
         return bool(self._secrets.of(uid)) or any(live.ca_fields for live in self._inventory.owned_by(uid).values())
 
     async def release_dropped(self, attempt: Attempt) -> CertificateResult:
@@ -63,7 +68,7 @@ class CertificateStage:
 
     async def issue_missing(self, attempt: Attempt) -> CertificateResult:
         """Issue missing certificates before workloads are applied, which mount the Secrets."""
-        if not _wanted(attempt).certificates or not self._secrets.is_synced:
+        if not _wanted(attempt).certificates or self._unsynced(attempt):
             return CertificateResult()  # what comes after the apply waits for the watch
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         return await self._certificates.issue_missing(
@@ -75,8 +80,8 @@ class CertificateStage:
         wanted = _wanted(attempt)
         if not wanted.certificates:
             return CertificateResult(failures=[*wanted.problems])
-        if not self._secrets.is_synced:
-            return CertificateResult(look_again_seconds=LOOK_AGAIN_SECONDS)
+        if unsynced := self._unsynced(attempt):
+            return CertificateResult(look_again_seconds=LOOK_AGAIN_SECONDS, failures=[*self._denied(wanted, unsynced)])
         owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
         return await self._certificates.reconcile(self._target_of(attempt), wanted, owned, attempt.state.certificates)
 
@@ -89,6 +94,20 @@ class CertificateStage:
         return await self._certificates.remove_unwanted(
             self._target_of(attempt), _wanted(attempt), attempt.state.certificates
         )
+
+    def _unsynced(self, attempt: Attempt) -> frozenset[str]:
+        """Namespaces of wanted certificates whose Secrets are not seen."""
+        namespaces = frozenset(key.namespace for key in _wanted(attempt).certificates)
+        self._secrets.watch(attempt.deployment.metadata.uid, namespaces)
+        return frozenset(namespace for namespace in namespaces if not self._secrets.is_synced(namespace))
+
+    def _denied(self, wanted: WantedCertificates, unsynced: frozenset[str]) -> Iterator[tuple[ObjectKey, RukPakError]]:
+        """Certificates in namespaces that the operator may not see."""
+        for key in wanted.certificates:
+            refusal = self._secrets.refusal(key.namespace) if key.namespace in unsynced else ""
+            if refusal:
+                how = how_to_grant(SECRETS, key.namespace)
+                yield key, AccessError(f"{key}: a right is missing: {refusal}; {how}")
 
 
 def certificate_failures(found: Iterable[tuple[ObjectKey, RukPakError]]) -> list[Failure]:

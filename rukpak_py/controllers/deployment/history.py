@@ -7,7 +7,7 @@ earlier process has rendered is as the status says it. Plain content says nothin
 image, its git tag, its commit.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 
 from msgspec.structs import replace
 
@@ -16,7 +16,6 @@ from rukpak_py.api.bundle_deployment import (
     HISTORY,
     Installation,
     InstalledContent,
-    InstalledKind,
     InstallOutcome,
     KeptObject,
 )
@@ -32,10 +31,11 @@ from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt, is_rendering_of
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.controllers.deployment.planning import completed_now
+from rukpak_py.controllers.deployment.recorded_kinds import kinds_of, union
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result.changes import is_reduced, within_limit
 from rukpak_py.controllers.result.progress import RecordedInstallation, StatusChange
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, Rendering
 
 
@@ -48,9 +48,10 @@ def installed_change(
     outcome: InstallOutcome,
     done: Collection[ObjectKey] | None = None,
     all_is_seen: bool = True,
+    by_namespace: Collection[GroupKind] = (),
 ) -> StatusChange:
     """Change of the status by what is installed. `kept`: objects that left the content and stay. `done`: objects of
-    the content that have run and are gone; None: as before.
+    the content that have run and are gone; None: as before. `by_namespace`: kinds that are watched so.
 
     While some kind cannot be seen the kinds and the hash stay as they are: they may be about objects that are there.
     """
@@ -62,7 +63,7 @@ def installed_change(
     digest = "" if all_is_seen else status.applied_digest
     if is_whole:
         digest = applied_digest(wanted, attempt.content, with_uids=attempt.is_nondeterministic)
-    kinds = _kinds(everything.values())
+    kinds = kinds_of(((live.gvk, live.key.namespace) for live in everything.values()), by_namespace)
     installed = RecordedInstallation(
         bundle=attempt.bundle.metadata.name,
         digest=attempt.bundle.status.digest,
@@ -70,7 +71,7 @@ def installed_change(
         content=content_of(attempt),
         install_namespace=attempt.chosen_namespace,
         applied_digest=digest,
-        kinds=kinds if is_whole and not left else _union(status.kinds, kinds),
+        kinds=kinds if is_whole and not left else union(status.kinds, kinds),
         kept=kept,
         completed=completed_now(attempt.completed, {live.key: live for live in wanted}, done),
         history=_history(attempt, outcome, now),
@@ -150,16 +151,6 @@ def _rendering(attempt: Attempt, latest: Installation | None) -> tuple[str, Rend
     if latest is None or not is_rendering_of(latest, attempt):
         return "", OFFLINE_RENDERING
     return latest.rendering_digest, Rendering(renderer=latest.renderer, is_upgrade=latest.is_upgrade)
-
-
-def _kinds(lives: Iterable[ObservedObject]) -> tuple[InstalledKind, ...]:
-    found = {live.gvk.group_kind: live.gvk for live in lives}
-    return tuple(InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind) for _, gvk in sorted(found.items()))
-
-
-def _union(one: Iterable[InstalledKind], other: Iterable[InstalledKind]) -> tuple[InstalledKind, ...]:
-    found = {(kind.group, kind.kind): kind for kind in (*one, *other)}
-    return tuple(kind for _, kind in sorted(found.items()))
 
 
 def _template(bundle: Bundle) -> BundleTemplate:

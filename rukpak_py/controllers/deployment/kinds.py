@@ -3,7 +3,8 @@
 The status records kinds before the first object of them is written, so whatever happens to this process, the next one
 knows where to look for what the deployment owns. Objects of kinds that are not served are never asked for, created or
 pruned. What cannot be listed (its conversion webhook is down, a right is missing) holds back the objects of that kind,
-and nothing else. Nothing here waits: the end of a first list brings the key back.
+and nothing else; of a kind that is watched by namespace, those of that namespace. Nothing here waits: the end of a
+first list brings the key back.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -12,11 +13,11 @@ from functools import partial
 
 from msgspec import structs
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
+from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.instances import foreign_instances_of, versions_of
-from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.inventory import Inventory, Watched
 from rukpak_py.apply.kinds import NOT_THERE, KindFacts, KindState, Resolution, kind_state
 from rukpak_py.apply.order import ApplyPhase
 from rukpak_py.apply.results import Wakes, kind_wakes
@@ -25,8 +26,10 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.cluster import Cluster, crd_resource
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.identities import Identities
+from rukpak_py.controllers.deployment.recorded_kinds import are_recorded, kinds_of, union, watches_of
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
+from rukpak_py.controllers.deployment.watch_rights import how_to_grant
 from rukpak_py.controllers.result import deployment_details as details
 from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
@@ -46,37 +49,48 @@ class HiddenKinds:
     """Kinds whose objects are held back: neither looked at nor created, corrected or pruned."""
 
     unserved: frozenset[GroupKind] = frozenset()
-    unlisted: frozenset[GroupKind] = frozenset()
-    denied: Mapping[GroupKind, str] = field(default_factory=dict)  # of those: the refusal, in the server's words
+    unlisted: frozenset[Watched] = frozenset()
+    denied: Mapping[Watched, str] = field(default_factory=dict)  # of those: the refusal, in the server's words
+    grants: Mapping[Watched, str] = field(default_factory=dict)  # of the denied: what to do, where that is not obvious
     broken: Mapping[GroupKind, str] = field(default_factory=dict)  # of all: the API service that is not available
 
     def __bool__(self) -> bool:
         return bool(self.unserved or self.unlisted)
 
     def __contains__(self, key: object) -> bool:
-        kind = key.group_kind if isinstance(key, ObjectKey) else None
-        return kind in self.unserved or kind in self.unlisted
+        if not isinstance(key, ObjectKey):
+            return False
+        kind = key.group_kind
+        return kind in self.unserved or not self.unlisted.isdisjoint({Watched(kind), Watched(kind, key.namespace)})
+
+    @property
+    def kinds(self) -> frozenset[GroupKind]:
+        return self.unserved | {watched.kind for watched in self.unlisted}
 
     @property
     def wakes(self) -> Wakes:
-        return kind_wakes(self.unserved | self.unlisted)
+        return kind_wakes(self.kinds)
 
     @property
     def detail(self) -> details.HiddenKinds:
         return details.HiddenKinds(unserved=names_of(self.unserved), unlisted=names_of(self.unlisted))
 
     def fact(self, cause: Cause) -> Fact:
-        explained = self.denied.keys() | self.broken.keys()
-        if not explained:
+        denied = {watched: refusal for watched, refusal in self.denied.items() if watched in self.unlisted}
+        if not denied and not self.broken:
             return Fact(cause=cause, detail=self.detail, wakes=self.wakes)
-        rest = HiddenKinds(unserved=self.unserved - explained, unlisted=self.unlisted - explained)
+        unexplained = {one for one in self.unlisted if one not in denied and one.kind not in self.broken}
+        rest = HiddenKinds(unserved=self.unserved - self.broken.keys(), unlisted=frozenset(unexplained))
         detail = details.ExplainedKinds(
-            denied=tuple(sorted(self.denied.values())),
+            denied=tuple(sorted(denied.values())),
             broken=tuple(sorted(set(self.broken.values()))),
-            kinds=names_of(explained),
+            kinds=tuple(sorted({*names_of(denied), *names_of(self.broken)})),
             rest=rest.detail if rest else None,
         )
-        return Fact(cause=_DENIED[cause] if self.denied else cause, detail=detail, wakes=self.wakes)
+        if self.grants and denied:
+            rights = sorted((refusal, self.grants[watched]) for watched, refusal in denied.items())
+            detail = details.MissingWatchRights(rights=tuple(rights), **structs.asdict(detail))
+        return Fact(cause=_DENIED.get(cause, cause) if denied else cause, detail=detail, wakes=self.wakes)
 
 
 class Kinds:
@@ -111,16 +125,12 @@ class Kinds:
         """
         if needs_order(desired, hooks) and ORDERED_DELETION_FINALIZER not in deployment.metadata.finalizers:
             deployment = await self.add_finalizer(deployment)
-        known = {(kind.group, kind.kind): kind for kind in deployment.status.kinds}
-        used = {one.head.gvk.group_kind: one.head.gvk for one in desired}
+        known = deployment.status.kinds
+        used = kinds_of(((one.head.gvk, one.key.namespace) for one in desired), self._inventory.by_namespace)
         delete_hooks = deployment.status.delete_hooks or has_delete_hooks(hooks)
-        if used.keys() <= known.keys() and delete_hooks == deployment.status.delete_hooks:
+        if are_recorded(used, known) and delete_hooks == deployment.status.delete_hooks:
             return
-        kinds = {
-            (gvk.group, gvk.kind): InstalledKind(group=gvk.group, version=gvk.version, kind=gvk.kind)
-            for gvk in used.values()
-        } | known
-        change = StatusChange(kinds=tuple(kind for _, kind in sorted(kinds.items())), delete_hooks=delete_hooks)
+        change = StatusChange(kinds=union(used, known), delete_hooks=delete_hooks)
         await self._writer.record(deployment, change, ready=details.Applying(number=len(desired)).text(()))
 
     async def add_finalizer(self, deployment: BundleDeployment) -> BundleDeployment:
@@ -136,27 +146,35 @@ class Kinds:
         """Watch the kinds that the status records. Those of them that cannot be seen now; a kind that is gone is not
         among them, because it has no objects.
         """
-        served: list[Resource] = []
+        served: list[tuple[Resource, Watched]] = []
         unserved: set[GroupKind] = set()
         for kind in deployment.status.kinds:
             gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
             resource = self._cluster.discovery.find(gvk) or self._cluster.discovery.preferred(gvk.group, gvk.kind)
             if resource is not None:
-                served.append(resource)
+                served += [(resource, watched) for watched in watches_of((kind,), self._inventory.by_namespace)]
             elif self._cluster.crd_of(gvk.group_kind) is not None or await self._cluster.may_be_hidden(gvk):
                 unserved.add(gvk.group_kind)
-        return self._watch(served, frozenset(unserved))
+        hidden = self._watch(served, frozenset(unserved))
+        return self._explained(hidden) if self._inventory.by_namespace else hidden
 
     async def hidden_of_owned(self, deployment: BundleDeployment, state: DeploymentState) -> HiddenKinds | Progress:
         """A Progress: wait for the first list of kinds that the status records, which usually takes no time."""
         return self._after_first_list(state, "lists of owned kinds", await self.watch_owned(deployment))
 
     def hidden_of_content(
-        self, state: DeploymentState, resolution: Resolution, owned: HiddenKinds
+        self, state: DeploymentState, resolution: Resolution, desired: Iterable[Desired], owned: HiddenKinds
     ) -> HiddenKinds | Progress:
         """The kinds of what is wanted, and those that the status records besides."""
         unserved = resolution.of(KindState.UNSERVED, KindState.GONE, KindState.MISSING) | owned.unserved
-        rest = [one for one in resolution.served if one.group_kind not in owned.unlisted]  # they were waited for
+        used = kinds_of(((one.head.gvk, one.key.namespace) for one in desired), self._inventory.by_namespace)
+        namespaces = {kind.group_kind: kind.namespaces for kind in used}
+        rest: list[tuple[Resource, Watched]] = []
+        for resource in resolution.served:
+            is_everywhere = resource.group_kind not in self._inventory.by_namespace
+            places = ("",) if is_everywhere else namespaces.get(resource.group_kind, ())
+            rest += [(resource, Watched(resource.group_kind, namespace)) for namespace in places]
+        rest = [one for one in rest if one[1] not in owned.unlisted]  # they were waited for
         hidden = self._after_first_list(state, "lists of wanted kinds", self._watch(rest, unserved))
         if isinstance(hidden, Progress):
             return hidden
@@ -229,27 +247,33 @@ class Kinds:
         """Resources as which the instances of the CRD with this name are served."""
         return versions_of(self.served, crd)
 
-    def _watch(self, served: Sequence[Resource], unserved: frozenset[GroupKind]) -> HiddenKinds:
-        self._inventory.watch(served)
-        unlisted = self._inventory.unsynced(resource.group_kind for resource in served)
+    def _watch(self, served: Sequence[tuple[Resource, Watched]], unserved: frozenset[GroupKind]) -> HiddenKinds:
+        """A namespace that does not exist has no objects, and no right to see them can be given in it."""
+        there = [one for one in served if not one[1].namespace or self._cluster.has_namespace(one[1].namespace)]
+        for resource, watched in there:
+            self._inventory.watch([resource], watched.namespace)
+        unlisted = self._inventory.unsynced(watched for _, watched in there)
         return HiddenKinds(unserved=unserved, unlisted=frozenset(unlisted))
 
     def _after_first_list(self, state: DeploymentState, what: str, hidden: HiddenKinds) -> HiddenKinds | Progress:
         if not hidden.unlisted:
             state.waits.over(what)
         elif (left := WAIT_QUIET_SECONDS - state.waited(what)) > 0:
-            return Progress(facts=(replace(look_again(left), wakes=kind_wakes(hidden.unlisted)),))
+            return Progress(facts=(replace(look_again(left), wakes=replace(hidden, unserved=frozenset()).wakes),))
         return self._explained(hidden)
 
     def _explained(self, hidden: HiddenKinds) -> HiddenKinds:
         """Hidden kinds with the known reasons."""
-        broken = {kind: self._cluster.broken_service(kind.group) for kind in hidden.unserved | hidden.unlisted}
-        denied: dict[GroupKind, str] = {}
-        for kind in hidden.unlisted:
-            informer = self._inventory.informer_of(kind)
+        broken = {kind: self._cluster.broken_service(kind.group) for kind in hidden.kinds}
+        denied, grants = dict[Watched, str](), dict[Watched, str]()
+        for watched in hidden.unlisted:
+            informer = self._inventory.informer_of(*watched)
             if informer is not None and informer.status is not None and informer.status.is_denied:
-                denied[kind] = informer.status.refusal
-        return replace(hidden, denied=denied, broken={kind: why for kind, why in broken.items() if why})
+                denied[watched] = informer.status.refusal
+                if self._inventory.by_namespace:
+                    grants[watched] = how_to_grant(informer.resource, watched.namespace)
+        broken = {kind: why for kind, why in broken.items() if why}
+        return replace(hidden, denied=denied, grants=grants, broken=broken)
 
     async def _resolve(
         self, objects: list[Object], brought: Mapping[GroupVersionKind, Resource], deployment: BundleDeployment
@@ -307,7 +331,7 @@ def needs_order(desired: Iterable[Desired], hooks: Iterable[Hook] = ()) -> bool:
     )
 
 
-def names_of(kinds: Iterable[GroupKind]) -> tuple[str, ...]:
+def names_of(kinds: Iterable[GroupKind | Watched]) -> tuple[str, ...]:
     return tuple(sorted(map(str, kinds)))
 
 

@@ -151,7 +151,7 @@ class ContentReconciler:
         lacking = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
         if lacking and not candidate.is_installed:
             return Progress(facts=refusal_facts(lacking))
-        seen = self._kinds.hidden_of_content(attempt.state, rendered.resolution, hidden)
+        seen = self._kinds.hidden_of_content(attempt.state, rendered.resolution, rendered.desired, hidden)
         if isinstance(seen, Progress):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen, is_installed=candidate.is_installed)

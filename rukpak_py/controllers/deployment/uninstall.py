@@ -15,6 +15,7 @@ strip. A process that did not see it knows by what the collector has stripped al
 """
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
@@ -117,9 +118,10 @@ class Uninstall:
     async def _hidden(self, deployment: BundleDeployment) -> tuple[HiddenKinds, HiddenKinds]:
         """Kinds whose objects must go first and cannot be seen; and built-in kinds that are not listed yet."""
         hidden = await self._kinds.watch_owned(deployment)
-        builtin = frozenset(kind for kind in hidden.unlisted if is_builtin(kind.group))
+        builtin = frozenset(watched for watched in hidden.unlisted if is_builtin(watched.kind.group))
         unserved = frozenset(kind for kind in hidden.unserved if not is_builtin(kind.group))
-        return HiddenKinds(unserved=unserved, unlisted=hidden.unlisted - builtin), HiddenKinds(unlisted=builtin)
+        others = replace(hidden, unserved=unserved, unlisted=hidden.unlisted - builtin)
+        return others, replace(hidden, unserved=frozenset(), unlisted=builtin)
 
     async def _delete_in_order(
         self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds

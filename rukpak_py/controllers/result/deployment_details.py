@@ -94,11 +94,23 @@ class ExplainedKinds(Detail, frozen=True, kw_only=True):
 
     def text(self, objects: Objects, /) -> str:
         parts = [
-            *(f"a right is missing: {one}; grant that user the verbs list and watch on it" for one in self.denied),
+            *self._missing_rights(),
             *(f"{one}; repair or remove it" for one in self.broken),
         ]
         kept = f"objects of the kinds {', '.join(sorted(self.kinds))} are left as they are until then"
         return joined([*parts, kept, *([self.rest.text(objects)] if self.rest is not None else [])])
+
+    def _missing_rights(self) -> list[str]:
+        return [f"a right is missing: {one}; grant that user the verbs list and watch on it" for one in self.denied]
+
+
+class MissingWatchRights(ExplainedKinds, frozen=True, kw_only=True):
+    """The same of an operator with few rights. `rights`: each refusal, and how to give the right."""
+
+    rights: tuple[tuple[str, str], ...]
+
+    def _missing_rights(self) -> list[str]:
+        return [f"a right is missing: {refusal}; {grant}" for refusal, grant in self.rights]
 
 
 # Waits

@@ -21,7 +21,7 @@ from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, OWNER_KIND_
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.apply.desired import Desired, desire
 from rukpak_py.apply.engine import Engine
-from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.inventory import Inventory, Watched
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.order import is_builtin
@@ -146,7 +146,7 @@ class Room:
     async def listed(self, resolution: Resolution) -> None:
         """Wait until the watches have shown every kind that is served."""
         self.inventory.watch(resolution.served)
-        await until(lambda: not self.inventory.unsynced(one.group_kind for one in resolution.served))
+        await until(lambda: not self.inventory.unsynced(Watched(one.group_kind) for one in resolution.served))
 
     async def plan(
         self, *manifests: Manifest, adopt: Adopt = Adopt.NEVER, overrides: tuple[Override, ...] = ()

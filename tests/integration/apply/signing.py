@@ -24,6 +24,7 @@ from rukpak_py.kube.calls import Call, HttpAnswer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.errors import ErrorAnswer, NotFoundError, ServerUnavailableError
+from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.resources import SECRETS
 from tests.integration.apply.room import Manifest, Room
 from tests.integration.apply.things import brought, definition
@@ -84,12 +85,17 @@ class Signing:
         )
 
     @property
+    def informer(self) -> Informer:
+        (informer,) = self.secrets.informers()
+        return informer
+
+    @property
     def is_in_step(self) -> bool:
         """Whether the watch has shown all that was written."""
         return all(self._has_been_shown(key) for key in self.wanted.certificates)
 
     def _has_been_shown(self, key: ObjectKey) -> bool:
-        written, shown = self.secrets.get(key), self.secrets.informer.get(key)
+        written, shown = self.secrets.get(key), self.informer.get(key)
         return written is not None and shown is not None and shown.metadata.version >= written.version
 
     async def install(self, *manifests: Manifest) -> None:
@@ -150,10 +156,10 @@ async def signing(room: Room, kubeconfig: Path) -> AsyncIterator[Signing]:
     client.calls = []
     async with client:
         opened = Signing(room, client)
-        opened.secrets.informer.start()
-        await opened.secrets.informer.wait_synced(PATIENCE_SECONDS)
+        opened.informer.start()
+        await opened.informer.wait_synced(PATIENCE_SECONDS)
         yield opened
-        await opened.secrets.informer.stop()
+        await opened.informer.stop()
 
 
 def service(name: str, secret: str) -> Manifest:

@@ -258,11 +258,15 @@ async def test_a_watch_that_lags_behind_our_own_answer_shows_nothing_new(watches
 
 async def test_the_first_list_of_a_kind_is_told_once(watches: Watches) -> None:
     watches.inventory.watch([DEPLOYMENTS])
-    assert watches.inventory.unsynced([CONFIG_MAPS.group_kind, PODS.group_kind]) == {CONFIG_MAPS.group_kind}
+    assert watches.inventory.unsynced(map(Watched, (CONFIG_MAPS.group_kind, PODS.group_kind))) == {
+        Watched(CONFIG_MAPS.group_kind)
+    }
     watches.listed(CONFIG_MAPS)
     await until(lambda: watches.told)
     assert watches.told == [{CONFIG_MAPS.group_kind}]
-    assert watches.inventory.unsynced([CONFIG_MAPS.group_kind, DEPLOYMENTS.group_kind]) == {DEPLOYMENTS.group_kind}
+    assert watches.inventory.unsynced(map(Watched, (CONFIG_MAPS.group_kind, DEPLOYMENTS.group_kind))) == {
+        Watched(DEPLOYMENTS.group_kind)
+    }
 
 
 async def test_only_a_watch_that_waits_for_its_kind_is_nudged(watches: Watches) -> None:
@@ -301,7 +305,9 @@ async def test_kind_watched_in_one_namespace_is_listed_there_only(watches: Watch
 async def test_namespaces_of_one_kind_are_watched_apart(watches: Watches) -> None:
     watches.inventory.watch([DEPLOYMENTS], "ns")
     watches.inventory.watch([DEPLOYMENTS], "other")
-    assert watches.inventory.unsynced([DEPLOYMENTS.group_kind], "other") == {DEPLOYMENTS.group_kind}
+    assert watches.inventory.unsynced([Watched(DEPLOYMENTS.group_kind, "other")]) == {
+        Watched(DEPLOYMENTS.group_kind, "other")
+    }
     watches.informer(DEPLOYMENTS, "ns").synced.set()
     watches.inventory.nudge([DEPLOYMENTS.group_kind])
     assert [watches.informer(DEPLOYMENTS, one).nudges for one in ("ns", "other")] == [0, 1]

@@ -78,13 +78,18 @@ class Watches:
         return sorted(key.name for key in self.inventory.owned_by(OWNER.uid))
 
 
-def watches_of(monkeypatch: pytest.MonkeyPatch, *resources: Resource) -> Watches:
+def watches_of(
+    monkeypatch: pytest.MonkeyPatch, *resources: Resource, by_namespace: frozenset[GroupKind] = frozenset()
+) -> Watches:
     """Needs a running loop, as an inventory does."""
     monkeypatch.setattr(module, "Informer", FakeInformer)
     woken: list[str] = []
     gone: list[ObjectKey] = []
     told: list[frozenset[GroupKind]] = []
-    inventory = Inventory(None, on_change=woken.append, on_gone=gone.append, on_listed=told.append)  # type: ignore[arg-type]  # no call is made
+    unasked: Any = None
+    inventory = Inventory(
+        unasked, on_change=woken.append, on_gone=gone.append, on_listed=told.append, by_namespace=by_namespace
+    )
     inventory.watch(resources)
     return Watches(inventory=inventory, woken=woken, gone=gone, told=told)
 

@@ -1,5 +1,6 @@
 """The Secret of a serving certificate: whose it is, what is remembered of it, and what its watch tells."""
 
+import asyncio
 import base64
 from datetime import UTC, datetime
 from typing import Any
@@ -25,6 +26,7 @@ from rukpak_py.certificates.steps import CertificateSettings, Seen, issue
 from rukpak_py.certificates.store import ServingSecrets
 from rukpak_py.certificates.wanted import WantedCertificate, secret_key
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from tests.unit.apply.lives import OTHER, OWNER, REPLICA_SET, key
 
@@ -212,3 +214,49 @@ def test_nothing_is_kept_that_would_keep_the_bytes_of_a_secret_alive() -> None:
     watched.secrets.observe(WANTED.secret, live(7).metadata)
     ((_, metadata),) = watched.secrets.of(OWNER.uid)
     assert metadata.sent_managed_fields is None
+
+
+class WatchedNamespaces:
+    """Secrets that are watched by namespace; no watch is really begun."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.started: list[str] = []
+        self.stopped: list[str] = []
+
+        async def stop(informer: Informer) -> None:
+            self.stopped.append(informer._namespace)
+
+        monkeypatch.setattr(Informer, "start", lambda informer: self.started.append(informer._namespace))
+        monkeypatch.setattr(Informer, "stop", stop)
+        self.secrets = ServingSecrets(Client.__new__(Client), on_change=lambda _: None, by_namespace=True)
+
+
+async def test_namespace_is_watched_once_for_all_deployments_until_the_last_has_ended(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    watched = WatchedNamespaces(monkeypatch)
+    assert not list(watched.secrets.informers())
+    assert watched.secrets.may_be_unseen("one")
+    watched.secrets.watch("one", ["a", "b"])
+    watched.secrets.watch("two", ["a"])
+    assert watched.started == ["a", "b"]
+    assert not watched.secrets.may_be_unseen("one")
+    watched.secrets.ended("one")
+    await asyncio.sleep(0)
+    assert watched.stopped == ["b"]
+    watched.secrets.ended("two")
+    await watched.secrets.close()
+    assert watched.stopped == ["b", "a"]
+    assert not list(watched.secrets.informers())
+
+
+async def test_one_watch_of_all_namespaces_serves_every_deployment(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Informer, "start", lambda _: pytest.fail("it is the leader's to start"))
+    secrets = ServingSecrets(Client.__new__(Client), on_change=lambda _: None)
+    (informer,) = secrets.informers()
+    secrets.watch("one", ["a"])
+    assert list(secrets.informers()) == [informer]
+    assert not secrets.is_synced("a")
+    informer.synced.set()
+    assert secrets.is_synced("a")
+    assert not secrets.may_be_unseen("one")

@@ -23,6 +23,8 @@ PATIENCE = 10.0
 class Store:
     """Both ports; sweeping raises what it is told to, in turn."""
 
+    by_namespace = frozenset[GroupKind]()
+
     def __init__(self, *errors: Exception) -> None:
         self._errors = list(errors)
         self.retained: asyncio.Queue[set[Watched]] = asyncio.Queue()

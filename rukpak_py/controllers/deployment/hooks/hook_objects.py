@@ -39,17 +39,27 @@ class HookWatch:
         on_change: Callable[[str], None],
         on_gone: Callable[[ObjectKey], None],
         on_restore: OnRestore | None = None,
+        unwatched: Collection[GroupKind] = (),
     ) -> None:
-        """`on_change` is called with the uid of the deployment; `on_gone` frees a name that a hook may wait for."""
+        """`on_change` is called with the uid of the deployment; `on_gone` frees a name that a hook may wait for.
+
+        `unwatched`: kinds that the operator may not watch in all namespaces.
+        """
         self.informers: dict[GroupKind, Informer] = {}
         self._client = client
         self._on_change = on_change
         self._on_gone = on_gone
         self._on_restore = on_restore
+        self._unwatched = unwatched
         self._stopping = set[asyncio.Task[None]]()
 
-    def start(self, resource: Resource) -> None:
-        """Watch the kind, unless it is watched already; in another version only once that is no longer served."""
+    def start(self, resource: Resource) -> bool:
+        """Watch the kind, unless it is watched already; in another version only once that is no longer served.
+
+        False: the kind is never watched, and its objects are to be looked at now and then.
+        """
+        if resource.group_kind in self._unwatched:
+            return False
         known = self.informers.get(resource.group_kind)
         if known is not None and not known.served and known.resource.gvk != resource.gvk:
             stopping = asyncio.create_task(self.informers.pop(resource.group_kind).stop())
@@ -64,6 +74,7 @@ class HookWatch:
                 on_restore=self._on_restore,
             )
             informer.start()
+        return True
 
     async def retain(self, used: Collection[GroupKind]) -> None:
         """Stop the watches of kinds of which no hook is waited for."""
@@ -89,7 +100,7 @@ class HookObjects:
         cluster: Cluster,
         *,
         target_of: Callable[[BundleDeployment], Target],
-        watch: Callable[[Resource], None],
+        watch: Callable[[Resource], bool],
         now: Callable[[], str],
         seconds: float,
     ) -> None:

@@ -223,8 +223,7 @@ class HookStage:
         self, due: DueHook, wanted: HookObject, live: LiveHook, left: float, begun: RunningHook | None = None
     ) -> Progress:
         """Wait for the watch to bring the key back; it brings that of the deployment that the label names, if any."""
-        self._objects.watch(wanted.resource)
-        is_watched = live.metadata.labels.get(HOOK_LABEL) == wanted.owner.uid
+        is_watched = self._objects.watch(wanted.resource) and live.metadata.labels.get(HOOK_LABEL) == wanted.owner.uid
         return due.runs(begun, look=left if is_watched else min(left, UNWATCHED_SECONDS))
 
     def _leaving(self, due: DueHook, wanted: HookObject, live: LiveHook) -> Progress:

@@ -62,8 +62,9 @@ class HookBench:
             client=self.client.as_client(),
         )
 
-    def _watch(self, resource: Resource) -> None:
+    def _watch(self, resource: Resource) -> bool:
         self.watched.add(resource.gvk.kind)
+        return True
 
     def has(self, of: BundleDeployment) -> None:
         """Put the object in the cluster, and in the cache."""

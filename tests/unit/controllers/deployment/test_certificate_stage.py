@@ -1,12 +1,15 @@
 """Certificates beside the objects: when they are looked at, and what is told of both."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from msgspec import structs
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.deployment_spec import Prune
+from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.results import Failure, FailureKind
 from rukpak_py.certificates.deployments import CertificateResult
@@ -30,7 +33,7 @@ from tests.unit.controllers.deployment.parts import (
     counting_from_now,
     settled,
 )
-from tests.unit.controllers.values import conditions, deployment
+from tests.unit.controllers.values import conditions, deployment, spec, unpacked
 
 if TYPE_CHECKING:
     from rukpak_py.apply.inventory import Inventory
@@ -68,8 +71,23 @@ class Signer:
 
 @dataclass
 class Secrets:
-    is_synced: bool = True
+    synced: bool = True
     owned: bool = True
+    denied: str = ""
+    unseen: bool = False
+    watched: set[str] = field(default_factory=set)
+
+    def watch(self, _uid: str, namespaces: Iterable[str]) -> None:
+        self.watched |= set(namespaces)
+
+    def is_synced(self, _namespace: str) -> bool:
+        return self.synced
+
+    def refusal(self, _namespace: str) -> str:
+        return self.denied
+
+    def may_be_unseen(self, _uid: str) -> bool:
+        return self.unseen
 
     def of(self, _uid: str) -> list[ObjectKey]:
         return [SECRET] if self.owned else []
@@ -131,7 +149,7 @@ async def test_content_that_asks_for_none_costs_nothing() -> None:
 
 
 async def test_before_the_watch_has_listed_the_secrets_nothing_is_issued() -> None:
-    bench, one = Bench(secrets=Secrets(is_synced=False)), rendered(attempt())
+    bench, one = Bench(secrets=Secrets(synced=False)), rendered(attempt())
     await bench.stage.issue_missing(one)
     assert (await bench.stage.keep(one)).look_again_seconds == LOOK_AGAIN_SECONDS
     assert bench.signer.asked == []
@@ -233,3 +251,26 @@ def test_a_failure_is_told_though_it_is_looked_at_again(
     counting_from_now(monkeypatch)
     also.failures.append(FAILURE)
     assert causes_of(certificate_progress(also)) == [Cause.CONFLICT, Cause.LOOK_AGAIN]
+
+
+async def test_certificate_in_a_namespace_that_may_not_be_watched_fails_with_the_rule_that_allows_it() -> None:
+    bench, one = Bench(secrets=Secrets(synced=False, denied="secrets is forbidden")), rendered(attempt())
+    kept = await bench.stage.keep(one)
+    assert bench.secrets.watched == {SECRET.namespace}
+    ((key, error),) = kept.failures
+    assert key == SECRET
+    assert "a right is missing: secrets is forbidden; bind a Role of the namespace" in str(error)
+    assert 'apiGroups: [""], resources: [secrets], verbs: [get, list, watch]' in str(error)
+    assert bench.signer.asked == []
+
+
+@pytest.mark.parametrize(
+    ("bundle_class", "unseen", "must_render"),
+    [(REGISTRY_CLASS, True, True), (REGISTRY_CLASS, False, False), (PLAIN_CLASS, True, False)],
+)
+def test_content_is_rendered_after_a_restart_where_its_certificates_may_not_be_seen_yet(
+    bundle_class: str, *, unseen: bool, must_render: bool
+) -> None:
+    bench = Bench(secrets=Secrets(owned=False, unseen=unseen))
+    one = attempt(bundle=structs.replace(unpacked(), spec=spec(provisioner=bundle_class)))
+    assert bench.stage.must_render(one) is must_render

@@ -606,3 +606,17 @@ def test_deployment_is_found_by_the_label_of_the_object_that_is_sent() -> None:
     asyncio.run(bench.run(MAP_HOOK))
     sent = orjson.loads(orjson.dumps(bench.live("ConfigMap", "a")))
     assert sent["metadata"]["labels"][HOOK_LABEL] == of.metadata.uid
+
+
+async def test_kind_that_may_not_be_watched_in_all_namespaces_is_never_watched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(hook_objects, "Informer", FakeInformer)
+    client: Any = None
+    watch = HookWatch(
+        client, on_change=lambda _: None, on_gone=lambda _: None, unwatched=frozenset({CONFIG_MAPS.group_kind})
+    )
+    assert not watch.start(CONFIG_MAPS)
+    assert watch.start(JOBS)
+    assert set(watch.informers) == {JOBS.group_kind}
+    await watch.close()

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 import pytest
 
+from rukpak_py.apply.inventory import Watched
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.results import kind_wakes
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
@@ -35,6 +36,7 @@ BASKET_KIND, WIDGET_KIND, MAP_KIND, SECRET_KIND = (
     CONFIG_MAPS.group_kind,
     SECRETS.group_kind,
 )
+SECRET_WATCH = Watched(SECRET_KIND)
 
 
 @dataclass
@@ -70,7 +72,7 @@ def resolved(*resources: Resource, **states: KindState) -> Resolution:
 
 
 def test_a_key_is_hidden_by_its_kind() -> None:
-    hidden = HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    hidden = HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_WATCH}))
     assert key(gvk=BASKET) in hidden
     assert key(gvk=SECRETS.gvk) in hidden
     assert key() not in hidden
@@ -87,9 +89,9 @@ def test_a_key_is_hidden_by_its_kind() -> None:
             HiddenKinds(unserved=frozenset({BASKET_KIND, WIDGET_KIND})),
             "the API server does not serve Basket.shop.example.org, Widget.shop.example.org at the moment",
         ),
-        (HiddenKinds(unlisted=frozenset({SECRET_KIND})), "the API server cannot list Secret at the moment"),
+        (HiddenKinds(unlisted=frozenset({SECRET_WATCH})), "the API server cannot list Secret at the moment"),
         (
-            HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_KIND})),
+            HiddenKinds(unserved=frozenset({BASKET_KIND}), unlisted=frozenset({SECRET_WATCH})),
             (
                 "the API server does not serve Basket.shop.example.org at the moment and "
                 "the API server cannot list Secret at the moment"
@@ -104,7 +106,7 @@ def test_hidden_objects_are_reported_by_kind(hidden: HiddenKinds, text: str) -> 
 
 
 def test_a_missing_right_has_a_cause_of_its_own() -> None:
-    hidden = HiddenKinds(unlisted=frozenset({SECRET_KIND}), denied={SECRET_KIND: "no right"})
+    hidden = HiddenKinds(unlisted=frozenset({SECRET_WATCH}), denied={SECRET_WATCH: "no right"})
     facts = hidden.fact(Cause.KINDS_HIDDEN), hidden.fact(Cause.KINDS_HELD_BACK)
     assert [one.cause for one in facts] == [Cause.KINDS_HIDDEN_DENIED, Cause.KINDS_HELD_BACK_DENIED]
     assert all(one.text.startswith("a right is missing: no right; ") for one in facts)
@@ -122,7 +124,7 @@ async def test_why_a_kind_is_hidden_is_known_of_its_watch_and_of_its_api_service
     hidden = await bench.kinds.hidden_of_owned(of, bench.state)
     assert isinstance(hidden, HiddenKinds)
     assert (hidden.denied, hidden.broken) == (
-        {SECRET_KIND: "watch Secret: cannot watch secrets"},
+        {SECRET_WATCH: "watch Secret: cannot watch secrets"},
         {BASKET_KIND: "broken"},
     )
 
@@ -163,7 +165,7 @@ async def test_a_kind_that_cannot_be_listed_holds_back_itself_only(bench: Bench)
     await bench.kinds.hidden_of_owned(of, bench.state)
     bench.watches.listed(CONFIG_MAPS)
     bench.clock.now += WAIT_QUIET_SECONDS
-    assert await bench.kinds.hidden_of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
+    assert await bench.kinds.hidden_of_owned(of, bench.state) == HiddenKinds(unlisted=frozenset({SECRET_WATCH}))
     bench.watches.listed(SECRETS)
     assert await bench.kinds.hidden_of_owned(of, bench.state) == HiddenKinds()
 
@@ -187,9 +189,9 @@ async def test_owned_kinds_that_discovery_does_not_show_are_hidden_and_gone_ones
 
 
 async def test_a_kind_that_the_content_needs_is_watched_and_seen_once_listed(bench: Bench) -> None:
-    assert isinstance(bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()), Progress)
+    assert isinstance(bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), (), HiddenKinds()), Progress)
     bench.watches.listed(SECRETS)
-    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), HiddenKinds()) == HiddenKinds()
+    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), (), HiddenKinds()) == HiddenKinds()
 
 
 async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_second(bench: Bench) -> None:
@@ -201,21 +203,21 @@ async def test_a_new_kind_that_cannot_be_listed_is_given_up_waiting_for_after_a_
         owned = await bench.kinds.hidden_of_owned(of, bench.state)
         assert owned == HiddenKinds()
         assert isinstance(owned, HiddenKinds)
-        seen = bench.kinds.hidden_of_content(bench.state, content, owned)
+        seen = bench.kinds.hidden_of_content(bench.state, content, (), owned)
         bench.clock.now += WAIT_QUIET_SECONDS
-    assert seen == HiddenKinds(unlisted=frozenset({SECRET_KIND}))
+    assert seen == HiddenKinds(unlisted=frozenset({SECRET_WATCH}))
 
 
 async def test_a_kind_that_was_waited_for_as_owned_is_not_waited_for_again(bench: Bench) -> None:
-    owned = HiddenKinds(unlisted=frozenset({SECRET_KIND}))
+    owned = HiddenKinds(unlisted=frozenset({SECRET_WATCH}))
     bench.watches.inventory.watch([SECRETS])
-    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), owned) == owned
+    assert bench.kinds.hidden_of_content(bench.state, resolved(SECRETS), (), owned) == owned
 
 
 async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench: Bench) -> None:
-    owned = HiddenKinds(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_KIND}))
-    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=KindState.UNSERVED), owned)
-    assert seen == HiddenKinds(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_KIND}))
+    owned = HiddenKinds(unserved=frozenset({WIDGET_KIND}), unlisted=frozenset({SECRET_WATCH}))
+    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=KindState.UNSERVED), (), owned)
+    assert seen == HiddenKinds(unserved=frozenset({WIDGET_KIND, BASKET_KIND}), unlisted=frozenset({SECRET_WATCH}))
 
 
 @pytest.mark.parametrize(
@@ -228,5 +230,5 @@ async def test_kinds_of_the_content_and_of_the_status_are_hidden_together(bench:
     ],
 )
 async def test_a_kind_that_cannot_be_used_is_hidden(bench: Bench, state: KindState, *, is_hidden: bool) -> None:
-    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=state), HiddenKinds())
+    seen = bench.kinds.hidden_of_content(bench.state, resolved(basket=state), (), HiddenKinds())
     assert seen == HiddenKinds(unserved=frozenset({BASKET_KIND}) if is_hidden else frozenset())

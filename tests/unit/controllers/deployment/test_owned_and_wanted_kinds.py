@@ -45,7 +45,7 @@ async def test_recorded_kind_is_watched_hidden_or_gone(watches: Watches) -> None
     kinds = cluster.as_kinds(watches.inventory)
     hidden = await kinds.watch_owned(recording(CONFIG_MAPS.gvk, BASKET, WIDGET, OLD_CRON_JOB))
     assert hidden == HiddenKinds(
-        unlisted=frozenset({CONFIG_MAPS.group_kind}),
+        unlisted=frozenset({Watched(CONFIG_MAPS.group_kind)}),
         unserved=frozenset({BASKET.group_kind, OLD_CRON_JOB.group_kind}),
     )
     assert set(watches.inventory.informers()) == {Watched(CONFIG_MAPS.group_kind)}

@@ -9,6 +9,7 @@ import pytest
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Note
 from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.inventory import Watched
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.marks import Owner
 from rukpak_py.apply.ownership import SharedObject
@@ -120,7 +121,7 @@ async def test_an_object_that_is_as_it_was_applied_costs_no_call(bench: Bench) -
 @pytest.mark.parametrize(
     ("hidden", "states"),
     [
-        (HiddenKinds(unlisted=frozenset({BASKET.group_kind})), {BASKET: KindState.SERVED}),
+        (HiddenKinds(unlisted=frozenset({Watched(BASKET.group_kind)})), {BASKET: KindState.SERVED}),
         (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.UNSERVED}),
         (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.GONE}),
         (HiddenKinds(unserved=frozenset({BASKET.group_kind})), {BASKET: KindState.MISSING}),
@@ -191,7 +192,7 @@ async def test_many_objects_are_set_apart_without_comparing_them_with_each_other
         return False
 
     monkeypatch.setattr(Desired, "__eq__", equal)
-    hidden = HiddenKinds(unlisted=frozenset({CONFIG_MAPS.group_kind}))
+    hidden = HiddenKinds(unlisted=frozenset({Watched(CONFIG_MAPS.group_kind)}))
     planned = await bench.plan(*(secret(f"s{number}") for number in range(50)), config_map("a"), hidden=hidden)
     assert planned.held == (key("a"),)
     assert compared == 0

@@ -126,6 +126,7 @@ class Stages:
         if self.lacking is not None:
             return self.lacking
         return SimpleNamespace(
+            desired=(),
             resolution=SimpleNamespace(knows_all_kinds=True),
             hooks=(),
             keys=set(),

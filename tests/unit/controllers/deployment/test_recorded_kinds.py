@@ -1,10 +1,11 @@
 """Records before the first write of a rendering: the kinds in the status, and the finalizer where it is needed."""
 
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, ORDERED_DELETION_FINALIZER
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.controllers.cache import Cache
@@ -13,7 +14,8 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.hook import Hook, HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
-from tests.manifests import config_map
+from rukpak_py.kube.resources import SECRETS
+from tests.manifests import config_map, manifest
 from tests.unit.apply.lives import desired, namespace
 from tests.unit.controllers.deployment.parts import identities
 from tests.unit.controllers.fakes import Clock, FakeClient
@@ -37,8 +39,10 @@ class Bench:
         client = self.client.as_client()
         writer = DeploymentStatusWriter(client=client, deployments=self.deployments)
         unasked: Any = None
+        inventory: Any = SimpleNamespace(by_namespace=frozenset())
+        self.inventory = inventory
         self._kinds = Kinds(
-            client, unasked, unasked, deployments=self.deployments, writer=writer, identities=identities(client)
+            client, unasked, inventory, deployments=self.deployments, writer=writer, identities=identities(client)
         )
 
     def put(self, **metadata: Any) -> BundleDeployment:
@@ -140,3 +144,14 @@ async def test_without_its_record_nothing_may_be_written(
 )
 def test_when_deletion_needs_order(manifests: list[dict[str, Any]], *, needed: bool) -> None:
     assert needs_order(desired(manifest) for manifest in manifests) is needed
+
+
+async def test_new_namespace_of_a_kind_that_is_watched_by_namespace_is_recorded_before_its_first_object() -> None:
+    bench = Bench()
+    bench.inventory.by_namespace = frozenset({SECRETS.group_kind})
+    known = InstalledKind(version="v1", kind="Secret", namespaces=("a",))
+    bench.put(status=BundleDeploymentStatus(kinds=(known,)))
+    await bench.record(manifest("v1", "Secret", "x", "a"))
+    assert bench.client.calls == []
+    await bench.record(manifest("v1", "Secret", "x", "b"))
+    assert [kind.namespaces for kind in bench.stored.status.kinds] == [("a", "b")]

@@ -164,6 +164,16 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
     (HIDDEN, (), HIDDEN_TEXT),
     (
+        deployments.MissingWatchRights(
+            denied=("no right",), kinds=("Secret in namespace b",), rights=(("no right", "bind a Role"),), rest=HIDDEN
+        ),
+        (),
+        (
+            "a right is missing: no right; bind a Role"
+            f" && objects of the kinds Secret in namespace b are left as they are until then && {HIDDEN_TEXT}"
+        ),
+    ),
+    (
         deployments.ExplainedKinds(
             denied=('User "x" cannot list things',), broken=("APIService v1.y is gone",), kinds=("C", "D"), rest=HIDDEN
         ),
