@@ -208,6 +208,7 @@ class Reason(StrEnum):
     CLASS_NOT_SERVED = "ClassNotServed"
     CLASS_UNKNOWN = "ClassUnknown"
     ACCOUNT_REQUIRED = "AccountRequired"
+    ACCOUNT_MISSING = "AccountMissing"
     STATUS_TOO_LARGE = "StatusTooLarge"
     DELETING = "Deleting"
 

@@ -1,7 +1,7 @@
 """The identity with which a deployment is served: that of its account, as the live spec says at this moment.
 
-No status, history entry or annotation is asked: others may write those. An account that is named and does not exist
-changes nothing of that, so the API server refuses all requests.
+No status, history entry or annotation is asked: others may write those. Nothing is written for a deployment whose
+account does not exist.
 """
 
 from rukpak_py.api.accounts import Account, Mode, effective_account
@@ -9,6 +9,8 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.apply.marks import Owner
 from rukpak_py.core.errors import AccessError
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ForbiddenError, NotFoundError
+from rukpak_py.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
 
 
 class Identities:
@@ -45,6 +47,31 @@ class Identities:
         if self.refuses(deployment):
             raise AccessError(f"BundleDeployment {deployment.metadata.name} has no service account to act as")
         return self._client
+
+    async def missing_account(self, deployment: BundleDeployment) -> Account | None:
+        """The account of the deployment, where it does not exist. One request, with the operator's own rights.
+
+        RBAC goes by names: its bindings outlive an account, and the API server impersonates one that is gone.
+        """
+        account = self.account_of(deployment)
+        if account is None:
+            return None
+        try:
+            await self._client.get_metadata(SERVICE_ACCOUNTS, account.namespace, account.name)
+        except NotFoundError:
+            return account
+        except ForbiddenError:  # the operator's right to look may have gone with the namespace
+            if await self._has_namespace(account.namespace):
+                raise
+            return account
+        return None
+
+    async def _has_namespace(self, name: str) -> bool:
+        try:
+            await self._client.get_metadata(NAMESPACES, "", name)
+        except NotFoundError:
+            return False
+        return True
 
     def owner_of(self, deployment: BundleDeployment) -> Owner:
         """The deployment as owner: an account may lack the right to block its deletion."""

@@ -13,6 +13,7 @@ from functools import partial
 
 from msgspec import structs
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.desired import Desired
@@ -208,6 +209,14 @@ class Kinds:
         }
         missing = tuple(one.head for one in desired if states[one.head.gvk] in NOT_THERE)
         return replace(resolution, states=states, missing=missing)
+
+    def account_of(self, deployment: BundleDeployment) -> Account | None:
+        """None: the operator acts with its own rights."""
+        return self._identities.account_of(deployment)
+
+    async def missing_account(self, deployment: BundleDeployment) -> Account | None:
+        """The account of the deployment, where it does not exist: nothing may be written then."""
+        return await self._identities.missing_account(deployment)
 
     def client_of(self, deployment: BundleDeployment) -> Client:
         """The client of everything that is read, listed, dry-run, written or deleted in the cluster for a deployment.

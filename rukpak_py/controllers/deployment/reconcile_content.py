@@ -45,7 +45,7 @@ from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import KindsToCome
+from rukpak_py.controllers.result.deployment_details import AccountMissing, KindsToCome
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.kube.errors import ApiError
@@ -94,7 +94,7 @@ class ContentReconciler:
                 self._gates.review_permissions_again(attempt)
             if attempt.is_wanted:
                 attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
-        if not attempt.is_wanted or any(fact.cause in API_ERRORS.causes for fact in progress.facts):
+        if not attempt.is_wanted or any(fact.cause in _NOTHING_WRITTEN for fact in progress.facts):
             return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
@@ -121,11 +121,20 @@ class ContentReconciler:
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Progress):
             return await self._not_applied_again(attempt, hidden, rendered)
+        if lacking := await self._without_account(deployment):
+            return lacking
         begun = await self._hooks.proceed(attempt, rendered)
         if isinstance(begun, Progress):
             return begun
         progress = Progress(facts=begun.facts) + await self._applying(attempt, active, rendered, hidden)
         return self._half_upgrade.told(attempt, active, rendered, progress)
+
+    async def _without_account(self, deployment: BundleDeployment) -> Progress | None:
+        """A failure where the account is missing: from here on may be written."""
+        account = await self._kinds.missing_account(deployment)
+        if account is None:
+            return None
+        return Progress(facts=(Fact(cause=Cause.ACCOUNT_MISSING, detail=AccountMissing(account=str(account))),))
 
     async def _not_applied_again(self, attempt: Attempt, hidden: HiddenKinds, rendered: Progress) -> Progress:
         """Report content that cannot be applied again without its rendering, also where its objects have failures.
@@ -245,6 +254,8 @@ class ContentReconciler:
 
     async def correct_half(self, attempt: Attempt, active: Attempt) -> Progress:
         """The same where some of the successor was written."""
+        if lacking := await self._without_account(attempt.deployment):
+            return lacking
         return await with_failed_request(self._half_upgrade.correct_drift(attempt, active))
 
     def _as_applied(self, attempt: Attempt, hidden: HiddenKinds, *, again: bool = True) -> AppliedContent | None:
@@ -297,6 +308,9 @@ class ContentReconciler:
         if planned.plan.refused:
             withdrawn = await self._applier.withdraw(attempt, planned, self._planner.owned(attempt))
         return Progress(facts=(*withdrawn, *refusal_facts(refusals)))
+
+
+_NOTHING_WRITTEN = API_ERRORS.causes | {Cause.ACCOUNT_MISSING}  # nor is it now
 
 
 def must_judge_kept_crds(attempt: Attempt, now: float) -> bool:

@@ -6,6 +6,9 @@ deployments have our finalizer. Each look deletes what can go now and says what 
 A kind that is gone has no objects; one that cannot be seen is waited for. Hooks of a chart come before all that, and
 after everything.
 
+With an account, it is deleted with the rights of that account. Where the account or a right of it went first, the
+condition says how to go on: give the rights back, or leave the rest to the collector, who needs none.
+
 Instances of a CRD and contents of a Namespace that are not of the deployment go with them: that waits until they are
 gone, or until an annotation of the deployment allows it.
 
@@ -16,34 +19,45 @@ strip. A process that did not see it knows by what the collector has stripped al
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import ALLOW_DATA_LOSS_ANNOTATION, ORDERED_DELETION_FINALIZER
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.instances import foreign_contents, instances_of
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import holds_what_cannot_be_had_again
+from rukpak_py.apply.namespace_deletion import deletion_failures
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_order
-from rukpak_py.apply.results import ChangeSet
+from rukpak_py.apply.results import ChangeSet, FailureKind
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import ORDER_NOT_KEPT, DataLoss, GoingObjects, Orphaned
+from rukpak_py.controllers.result.deployment_details import (
+    ORDER_NOT_KEPT,
+    DataLoss,
+    GoingObjects,
+    NotDeletedInOrder,
+    Orphaned,
+)
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
 from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.errors import ApiError, ForbiddenError
 from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, NAMESPACES
+
+STUCK_SECONDS = 10.0  # a Namespace without anything in it goes in less
 
 
 class Uninstall:
@@ -61,7 +75,13 @@ class Uninstall:
         finalizers = deployment.metadata.finalizers
         if ORDERED_DELETION_FINALIZER not in finalizers or ORPHAN in finalizers:
             return NO_PROGRESS
-        progress = await self._proceed(deployment, state)
+        account = self._kinds.account_of(deployment)
+        try:
+            progress = await self._proceed(deployment, state)
+        except ForbiddenError as error:
+            if account is None:
+                raise
+            progress = self._not_deleted(deployment, account, Cause.DELETION_FAILED, [str(error)])
         if FOREGROUND not in finalizers:
             return progress
         return progress + Progress(facts=(Fact(cause=Cause.ORDER_NOT_KEPT, detail=ORDER_NOT_KEPT),))
@@ -72,13 +92,18 @@ class Uninstall:
         if unlisted:  # what is orphaned might be among them
             return Progress(facts=(unlisted.fact(Cause.DELETING),))
         ours = [one for one in self._inventory.ours(metadata.uid, state.applied.fields).values() if not one.outlives]
+        if ours or deployment.status.delete_hooks:
+            missing = await self._kinds.missing_account(deployment)
+            if missing is not None:
+                why = [f"service account {missing} does not exist, and it deletes with its rights"]
+                return self._not_deleted(deployment, missing, Cause.ACCOUNT_MISSING, why)
         if self._is_orphaning(deployment, state):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, state, ours, hidden)
         content = await self._hooks.content(deployment, state)
         if isinstance(content, Progress):
             return content
-        unfinished = await self._delete_with_hooks(deployment, content, ours, hidden)
+        unfinished = await self._delete_with_hooks(deployment, state, content, ours, hidden)
         unfinished = unfinished or await self._hooks.clean_up(deployment)
         return (unfinished or await self._end(deployment)) + Progress(facts=content.facts)
 
@@ -94,6 +119,7 @@ class Uninstall:
     async def _delete_with_hooks(
         self,
         deployment: BundleDeployment,
+        state: DeploymentState,
         content: DeletedContent,
         ours: Sequence[ObservedObject],
         hidden: HiddenKinds,
@@ -109,7 +135,7 @@ class Uninstall:
         # Its owner has a say in that, also where a former release gave it an owner reference.
         has_lasting = any(holds_what_cannot_be_had_again(one.gvk.group_kind) for one in ours)
         if unfinished is None and (has_lasting or content.has(HookEvent.POST_DELETE)):
-            unfinished = await self._delete_rest(deployment, ours, hidden)
+            unfinished = await self._delete_rest(deployment, state, ours, hidden)
         if unfinished is not None:
             return unfinished + Progress(facts=before.facts)
         after = await self._hooks.run(content, HookEvent.POST_DELETE)
@@ -140,7 +166,11 @@ class Uninstall:
         return await self._delete(deployment, crds, "CRD", hidden, await self._left(deployment, crds))
 
     async def _delete_rest(
-        self, deployment: BundleDeployment, ours: Sequence[ObservedObject], hidden: HiddenKinds
+        self,
+        deployment: BundleDeployment,
+        state: DeploymentState,
+        ours: Sequence[ObservedObject],
+        hidden: HiddenKinds,
     ) -> Progress | None:
         """Namespaces last: what is in them then is not of the deployment. None: nothing is left."""
         namespaces = [one for one in ours if one.gvk.group_kind == NAMESPACES.group_kind]
@@ -151,7 +181,11 @@ class Uninstall:
             return None
         if lost := await self._lost(deployment, namespaces):
             return lost
-        return await self._delete(deployment, namespaces, "Namespace", hidden)
+        stuck = list[str]()
+        if state.waited("deletion of Namespaces") > STUCK_SECONDS:
+            client = self._kinds.client_of(deployment)
+            stuck = [text for one in namespaces for text in await deletion_failures(client, one.key.name)]
+        return await self._delete(deployment, namespaces, "Namespace", hidden, stuck)
 
     async def _lost(self, deployment: BundleDeployment, lives: Sequence[ObservedObject]) -> Progress | None:
         """Foreign instances of CRDs, or contents of Namespaces, which wait for the word of the deployment's owner."""
@@ -204,7 +238,7 @@ class Uninstall:
         hidden: HiddenKinds,
         left: Sequence[str] = (),
     ) -> Progress:
-        """`left`: what holds them up beside their finalizers. A delete that is refused is told beside the wait."""
+        """`left`: what holds them up beside their finalizers, in words. A refused delete is told beside the wait."""
         change_set = ChangeSet()
         await prune(self._kinds.target_of(deployment), sorted(lives, key=deletion_order), change_set)
         going = GoingObjects(
@@ -215,9 +249,20 @@ class Uninstall:
         )
         keys = tuple(one.key for one in lives)
         facts = [Fact(cause=Cause.DELETING, detail=going, objects=keys, wakes=hidden.wakes)]
-        if change_set.failures:
-            facts.append(fact_of(Cause.DELETION_FAILED, change_set.failures))
-        return Progress(facts=tuple(facts))
+        return Progress(facts=(*facts, *self._failures(deployment, change_set)))
+
+    def _failures(self, deployment: BundleDeployment, change_set: ChangeSet) -> tuple[Fact, ...]:
+        if not change_set.failures:
+            return ()
+        account, detail = self._kinds.account_of(deployment), None
+        if account is not None and any(one.kind is FailureKind.ACCESS for one in change_set.failures):
+            detail = partial(_not_deleted_in_order, deployment, account)
+        return (fact_of(Cause.DELETION_FAILED, change_set.failures, detail),)
+
+    def _not_deleted(
+        self, deployment: BundleDeployment, account: Account, cause: Cause, why: Sequence[str]
+    ) -> Progress:
+        return Progress(facts=(Fact(cause=cause, detail=_not_deleted_in_order(deployment, account, why)),))
 
     async def _left(self, deployment: BundleDeployment, crds: Sequence[ObservedObject]) -> list[str]:
         """The instances, of any origin, that still hold a CRD that is being deleted."""
@@ -233,6 +278,10 @@ class Uninstall:
             if instances.count:
                 found.append(f"{instances} left")
         return found
+
+
+def _not_deleted_in_order(deployment: BundleDeployment, account: Account, why: Sequence[str]) -> NotDeletedInOrder:
+    return NotDeletedInOrder(account=str(account), deployment=deployment.metadata.name, why=tuple(why))
 
 
 def _counts(found: ForeignInstances) -> bool:

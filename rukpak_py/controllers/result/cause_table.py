@@ -190,6 +190,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.UNPACK_FAILED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.RETRYING),
     Cause.UNPACK_CHANGED: _failure(WAKE, _V, Reason.UNPACK_FAILED, Reason.CONTENT_CHANGED),
     Cause.UNPACK_LOST: _failure(NEVER, _V, Reason.UNPACK_FAILED, Reason.CONTENT_LOST),
+    Cause.ACCOUNT_MISSING: _failure(BACKOFF, _I, None, Reason.ACCOUNT_MISSING),
     Cause.NOT_APPLICABLE: _failure(NEVER, _I),
     Cause.HOOK_FAILED: _failure(NEVER, _I),
     Cause.HOOKS_UNKNOWN: _failure(NEVER, _I),

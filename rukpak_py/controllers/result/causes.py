@@ -42,6 +42,7 @@ class Cause(StrEnum):
     UNPACK_CHANGED = "UnpackChanged"
     UNPACK_LOST = "UnpackLost"
     # gates, hooks and writes
+    ACCOUNT_MISSING = "AccountMissing"
     NOT_APPLICABLE = "NotApplicable"
     HOOK_FAILED = "HookFailed"
     HOOKS_UNKNOWN = "HooksUnknown"

@@ -113,6 +113,30 @@ class MissingWatchRights(ExplainedKinds, frozen=True, kw_only=True):
         return [f"a right is missing: {refusal}; {grant}" for refusal, grant in self.rights]
 
 
+class AccountMissing(Detail, frozen=True, kw_only=True):
+    account: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"service account {self.account} does not exist: nothing is applied, corrected or pruned until it does. "
+            "Create it, or name another one in spec.serviceAccountName"
+        )
+
+
+class NotDeletedInOrder(Detail, frozen=True, kw_only=True):
+    """A deletion whose account is gone, or lacks a right. `why`: statements."""
+
+    account: str
+    deployment: str
+    why: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"{joined(self.why)}. Give service account {self.account} its rights back, or run kubectl rukpak release "
+            f"{self.deployment}, which leaves what is left to the garbage collector"
+        )
+
+
 # Waits
 
 

@@ -39,14 +39,15 @@ def refusal(kind: type[ApiError], message: str = "refused") -> ApiError:
 
 @dataclass
 class FakeClient:
-    """`calls` are verb, kind and name. `failing` raises instead of answering, for a verb; what is
-    `ignored` changes nothing.
+    """`calls` are verb, kind and name. `failing` raises instead of answering, for a verb, `refused_kinds` for a kind;
+    what is `ignored` changes nothing.
     """
 
     calls: list[str] = field(default_factory=list)
     propagations: list[str] = field(default_factory=list)  # of deletions
     objects: dict[tuple[str, str], dict[str, Any]] = field(default_factory=dict)
     failing: dict[str, Exception] = field(default_factory=dict)
+    refused_kinds: dict[str, Exception] = field(default_factory=dict)
     ignored: set[str] = field(default_factory=set)
     versions: "count[int]" = field(default_factory=lambda: count(100))
 
@@ -54,6 +55,9 @@ class FakeClient:
         return cast("Client", self)
 
     def timed(self, _: object) -> "FakeClient":
+        return self
+
+    def acting_as(self, _user: str) -> "FakeClient":
         return self
 
     def put(self, kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
@@ -132,6 +136,8 @@ class FakeClient:
         self.calls.append(f"{verb} {resource.gvk.kind} {name}".rstrip())
         if verb in self.failing:
             raise self.failing[verb]
+        if resource.gvk.kind in self.refused_kinds:
+            raise self.refused_kinds[resource.gvk.kind]
 
     def _found(self, resource: Resource, name: str) -> dict[str, Any]:
         if (resource.gvk.kind, name) not in self.objects:

@@ -8,7 +8,8 @@ from rukpak_py.api.accounts import Mode
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.core.errors import AccessError
-from tests.unit.controllers.fakes import ImpersonatingClient
+from rukpak_py.kube.errors import ForbiddenError
+from tests.unit.controllers.fakes import FakeClient, ImpersonatingClient, refusal
 from tests.unit.controllers.values import deployment
 
 NOW = "2026-01-01T00:00:00Z"
@@ -72,3 +73,42 @@ def test_narrow_mode_refuses_deployments_without_an_effective_account(
             narrow.client_of(one)
     else:
         assert narrow.client_of(one) is not client
+
+
+INSTALLER: dict[str, Any] = {"install_namespace": "shop", "service_account_name": "installer"}
+
+
+@pytest.mark.parametrize(
+    ("stored", "denied", "missing"),
+    [
+        (("ServiceAccount", "Namespace"), False, False),
+        (("Namespace",), False, True),
+        ((), True, True),  # the operator's right to look has gone with the namespace
+    ],
+)
+async def test_account_is_missing_when_it_or_its_namespace_does_not_exist(
+    stored: tuple[str, ...], *, denied: bool, missing: bool
+) -> None:
+    client = FakeClient()
+    for kind in stored:
+        client.put(kind, {"metadata": {"name": "installer" if kind == "ServiceAccount" else "shop"}})
+    if denied:
+        client.refused_kinds["ServiceAccount"] = refusal(ForbiddenError)
+    identities = Identities(client.as_client(), system_namespace="rukpak-system")
+    account = await identities.missing_account(deployment(**INSTALLER))
+    assert (account is not None) is missing
+
+
+async def test_an_account_that_the_operator_may_not_read_is_not_taken_for_missing() -> None:
+    client = FakeClient()
+    client.put("Namespace", {"metadata": {"name": "shop"}})
+    client.refused_kinds["ServiceAccount"] = refusal(ForbiddenError)
+    identities = Identities(client.as_client(), system_namespace="rukpak-system")
+    with pytest.raises(ForbiddenError):
+        await identities.missing_account(deployment(**INSTALLER))
+
+
+async def test_without_an_account_none_is_asked_for() -> None:
+    client = FakeClient()
+    assert await Identities(client.as_client(), system_namespace="x").missing_account(deployment()) is None
+    assert client.calls == []

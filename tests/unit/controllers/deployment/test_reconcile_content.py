@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
+from rukpak_py.api.accounts import Account
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
@@ -64,6 +65,12 @@ class FailingKinds:
     def __init__(self) -> None:
         self.error: Exception | None = None
 
+    async def missing_account(self, _deployment: BundleDeployment) -> Account | None:
+        return None
+
+    def review_permissions_again(self, _attempt: Attempt) -> None:
+        pass
+
     async def hidden_of_owned(self, *_: object) -> Progress:
         if self.error is not None:
             raise self.error
@@ -96,6 +103,7 @@ class Stages:
     finished: Progress = field(default_factory=Progress)  # the final word
     lacking: Progress | None = None  # instead of a rendering
     hidden_error: Exception | None = None
+    missing: Account | None = None
     called: list[str] = field(default_factory=list)
     lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
 
@@ -147,6 +155,11 @@ class Stages:
 
     async def with_superseded(self, _attempt: Attempt, progress: Progress) -> Progress:
         return progress
+
+    # the account
+
+    async def missing_account(self, _deployment: BundleDeployment) -> Account | None:
+        return self.missing
 
     # the plan and its gates
 
@@ -375,3 +388,10 @@ async def test_a_completed_object_of_a_half_installation_is_remembered_before_it
     stages.lives = {live.key: dataclasses.replace(live, health=health)}
     await content_of(stages).reconcile_content(one, None)
     assert [entry.name for entry in one.state.completed or ()] == ["a"]
+
+
+async def test_nothing_is_written_for_a_deployment_whose_account_is_missing() -> None:
+    stages = Stages(missing=Account("shop", "installer"))
+    progress = await content_of(stages).reconcile_content(attempt(), None)
+    assert causes_of(progress) == [Cause.ACCOUNT_MISSING]
+    assert stages.called == []

@@ -104,8 +104,12 @@ class Bench:
         """Whether the Bundle of the installed content shows orphaning."""
         return self.bundle_is_orphaned
 
-    def deleted(self, *finalizers: str, recorded: tuple[GroupVersionKind, ...] = KINDS) -> BundleDeployment:
+    def deleted(
+        self, *finalizers: str, recorded: tuple[GroupVersionKind, ...] = KINDS, account: str = ""
+    ) -> BundleDeployment:
         found = deployment(
+            install_namespace="ns" if account else "",
+            service_account_name=account,
             status=BundleDeploymentStatus(kinds=kinds(*recorded)),
             finalizers=finalizers or (ORDERED_DELETION_FINALIZER,),
             deletion_timestamp=NOW,
@@ -484,3 +488,52 @@ async def test_the_next_deployment_of_the_name_is_not_taken_for_an_orphaning_one
     bench.state = DeploymentState()
     await bench.proceed(bench.deleted())
     assert bench.writes == ["delete Basket x"]
+
+
+# The account of the deployment
+
+
+def with_account(bench: Bench) -> BundleDeployment:
+    bench.client.put("ServiceAccount", {"metadata": {"name": "installer"}})
+    return bench.deleted(account="installer")
+
+
+WAY_OUT = (
+    "Give service account ns/installer its rights back, or run kubectl rukpak release shop, which leaves what is left "
+    "to the garbage collector"
+)
+
+
+async def test_nothing_is_deleted_with_the_rights_of_an_account_that_is_gone(bench: Bench) -> None:
+    bench.has(BASKETS, "x")
+    of = bench.deleted(account="installer")
+    result = await bench.proceed(of)
+    assert (causes(result), bench.writes) == ([Cause.ACCOUNT_MISSING], [])
+    assert text(result) == f"service account ns/installer does not exist, and it deletes with its rights. {WAY_OUT}"
+    with_account(bench)
+    assert causes(await bench.proceed(of)) == [Cause.DELETING]
+    assert bench.writes == ["delete Basket x"]
+
+
+async def test_a_deletion_without_objects_needs_no_account(bench: Bench) -> None:
+    await bench.proceed(bench.deleted(account="installer"))
+    assert bench.writes == FINALIZER_GOES
+    assert "get ServiceAccount installer" not in bench.client.calls
+
+
+async def test_account_that_lacks_the_right_to_delete_is_named_with_the_way_out(bench: Bench) -> None:
+    of = with_account(bench)
+    bench.has(BASKETS, "x")
+    bench.client.failing["delete"] = refusal(ForbiddenError)
+    deleting, failed = (await bench.proceed(of)).facts
+    assert (deleting.cause, failed.cause) == (Cause.DELETING, Cause.DELETION_FAILED)
+    assert failed.text.endswith(f". {WAY_OUT}")
+    bench.client.failing.clear()
+    assert causes(await bench.proceed(of)) == [Cause.DELETING]
+
+
+async def test_without_an_account_a_refused_delete_names_no_way_out(bench: Bench) -> None:
+    bench.has(BASKETS, "x")
+    bench.client.failing["delete"] = refusal(ForbiddenError)
+    _, failed = (await bench.proceed(bench.deleted())).facts
+    assert "release" not in failed.text

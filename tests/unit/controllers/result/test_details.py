@@ -161,6 +161,22 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (objects.ReducedHistory(line="status.history …"), (), "status.history …"),
     (deployments.ObjectFailures(messages=("x", "y")), (A, B), "x && y"),
     (deployments.MissingResources(messages=("x", "y")), (A, B), "required resource not found: x && y"),
+    (
+        deployments.AccountMissing(account="shop/installer"),
+        (),
+        (
+            "service account shop/installer does not exist: nothing is applied, corrected or pruned until it does. "
+            "Create it, or name another one in spec.serviceAccountName"
+        ),
+    ),
+    (
+        deployments.NotDeletedInOrder(account="shop/installer", deployment="web", why=("x", "y")),
+        (),
+        (
+            "x && y. Give service account shop/installer its rights back, or run kubectl rukpak release web, which "
+            "leaves what is left to the garbage collector"
+        ),
+    ),
     (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
     (HIDDEN, (), HIDDEN_TEXT),
     (

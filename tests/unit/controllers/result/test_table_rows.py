@@ -101,6 +101,7 @@ WANTED = [
     Seen(C.UNPACK_FAILED, NOT_UNPACKED, "False Retrying Reconciling", "Warning UnpackFailed"),
     Seen(C.UNPACK_CHANGED, NOT_UNPACKED, "False ContentChanged Reconciling", "Warning UnpackFailed"),
     Seen(C.UNPACK_LOST, NOT_UNPACKED, "False ContentLost Stalled", "Warning UnpackFailed"),
+    Seen(C.ACCOUNT_MISSING, NOT_INSTALLED, "False AccountMissing Reconciling", "Warning InstallFailed", BACK_OFF),
     Seen(C.NOT_APPLICABLE, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.HOOK_FAILED, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.HOOKS_UNKNOWN, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
