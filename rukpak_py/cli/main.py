@@ -39,6 +39,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
         "bundle": f"{_COMMANDS}.bundle:bundle",
         "completion": f"{_COMMANDS}.completion:completion",
         "content": f"{_COMMANDS}.content:content",
+        "permissions": f"{_COMMANDS}.deployment_permissions:permissions",
         "run": f"{_COMMANDS}.run:run",
         "version": f"{_COMMANDS}.version:version",
     },

@@ -34,6 +34,7 @@ from rukpak_py.controllers.deployment.kept_renderings import (
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
+from rukpak_py.controllers.deployment.permission_report import PermissionReports
 from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
@@ -162,6 +163,17 @@ class DeploymentParts:
         superseded = SupersededHooks(hook_objects, self._writer)
         hooks = HookStage(hook_objects, superseded, self._writer)
         form = OwnershipForm(around.inventory, kinds)
+        review = PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered)
+        self.permission_reports = PermissionReports(
+            kinds.client_of,
+            deployments=deployments,
+            states=self.states,
+            templates=templates,
+            values=self._values,
+            attempts=attempts,
+            rendering=rendering,
+            review=review,
+        )
         uninstall = Uninstall(
             around.client,
             around.inventory,
@@ -184,7 +196,7 @@ class DeploymentParts:
             values=self._values,
             attempts=attempts,
             content=self._content_reconciler(
-                around, rendering, existence, ReleaseHooks(hooks, superseded), kinds=kinds, form=form
+                around, rendering, existence, ReleaseHooks(hooks, superseded), kinds=kinds, form=form, review=review
             ),
             ownership_form=form,
             hooks=superseded,
@@ -234,6 +246,7 @@ class DeploymentParts:
         *,
         kinds: Kinds,
         form: OwnershipForm,
+        review: PermissionReview,
     ) -> ContentReconciler:
         inventory = around.inventory
         deployments = around.router.deployments.cache
@@ -248,7 +261,7 @@ class DeploymentParts:
             existence=existence,
             deployments=deployments,
             states=self.states,
-            permissions=PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered),
+            permissions=review,
         )
         applier = Applier(engine, kinds, certificates, has_namespace=around.cluster.has_namespace)
         return ContentReconciler(

@@ -10,6 +10,8 @@ from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Se
 from contextlib import AsyncExitStack
 from typing import Any
 
+import msgspec
+
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
@@ -67,6 +69,11 @@ class Leader:
         )
         self._is_abandoned = False
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
+
+    async def permissions_of(self, name: str) -> bytes | None:
+        """Permissions that the account of a BundleDeployment needs, as JSON; None: there is no such deployment."""
+        report = await self._parts.deployments.permission_reports.of(name)
+        return msgspec.json.encode(report) if report is not None else None
 
     @property
     def served(self) -> ServedContent:

@@ -199,6 +199,7 @@ class Replica:
                 may_impersonate=reviews.may_impersonate,
                 unavailable=served.unavailable,
             ),
+            permissions=self._leader.permissions_of,
             limits=settings.limits,
         )
         tls = ServerTls(self._certificates.pair, partial(client_authority, client))

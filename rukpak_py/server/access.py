@@ -18,6 +18,7 @@ from dataclasses import dataclass, field
 import msgspec
 
 from rukpak_py.api.accounts import Account
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_PLURAL, GROUP
 from rukpak_py.core.errors import AccessError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
@@ -27,6 +28,7 @@ ALLOWED_SECONDS = 10.0
 REMEMBERED = 4096
 REVIEWS = 8  # at a time: callers without any right must not keep the operator from its own requests
 
+PERMISSIONS_PATH = "/permissions/"  # and the name of a BundleDeployment
 _VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -88,6 +90,11 @@ class ApiReviews:
         return Identity(user=user.username, uid=user.uid, groups=user.groups, extra=user.extra)
 
     async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool:
+        """Permissions of a deployment are for users who may read the deployment."""
+        if path.startswith(PERMISSIONS_PATH):
+            name = path.removeprefix(PERMISSIONS_PATH)
+            what = {"group": GROUP, "resource": BUNDLE_DEPLOYMENT_PLURAL, "name": name}
+            return bool(name) and await self._review(identity, {"resourceAttributes": {**what, "verb": verb}})
         return await self._review(identity, {"nonResourceAttributes": {"path": path, "verb": verb}})
 
     async def may_impersonate(self, identity: Identity, account: Account) -> bool:

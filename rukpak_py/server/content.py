@@ -3,6 +3,7 @@
     GET, HEAD /bundles/<bundle>.tgz    what was unpacked
     GET, HEAD /uploads/<bundle>.tgz    what was uploaded, as it came
     PUT       /uploads/<bundle>.tgz    upload
+    GET, HEAD /permissions/<name>      permissions that the account of a BundleDeployment needs, and those that it lacks
 
 Callers without the right learn nothing about what exists, and lose their connection. Only the leader has content;
 another replica answers here only when it cannot pass a connection on (see `forwarding`).
@@ -25,6 +26,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.server.access import (
+    PERMISSIONS_PATH,
     AccessControl,
     ClientCredentials,
     ForbiddenPathError,
@@ -43,6 +45,7 @@ _METHODS = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"}
 _CHUNK = 128 * 1024
 _IDENTITY = web.RequestKey("identity", Identity)
 
+Permissions = Callable[[str], Awaitable[bytes | None]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -64,12 +67,21 @@ class SilentError(UploadRefusedError):
 
 class ContentApp:
     def __init__(
-        self, *, access: AccessControl, bundles: LiveBundles, content: LeaderContent, uploads: Uploads, limits: Limits
+        self,
+        *,
+        access: AccessControl,
+        bundles: LiveBundles,
+        content: LeaderContent,
+        uploads: Uploads,
+        permissions: Permissions,
+        limits: Limits,
     ) -> None:
+        """`permissions`: by the name of a BundleDeployment, as JSON; None: there is none."""
         self._access = access
         self._bundles = bundles
         self._content = content
         self._uploads = uploads
+        self._permissions = permissions
         self._limits = limits
         self._places = asyncio.Semaphore(limits.uploads)
 
@@ -78,12 +90,13 @@ class ContentApp:
         app.router.add_get(f"/bundles/{_NAME}.tgz", self._get_bundle)
         app.router.add_get(f"/uploads/{_NAME}.tgz", self._get_upload)
         app.router.add_put(f"/uploads/{_NAME}.tgz", self._put_upload)
+        app.router.add_get(f"{PERMISSIONS_PATH}{_NAME}", self._get_permissions)
         return app
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         what = request.path.removeprefix("/").partition("/")[0]
-        what = what if what in {"bundles", "uploads"} else "other"
+        what = what if what in {"bundles", "uploads", "permissions"} else "other"
         method = request.method if request.method in _METHODS else "other"
         code = 499  # the client went away, or was sent away
         try:
@@ -136,6 +149,16 @@ class ContentApp:
         if archive is None:
             return _later(f'the content of bundle "{name}" was lost and is fetched again')
         return await send(request, archive, silence=self._limits.server_silence_seconds)
+
+    async def _get_permissions(self, request: web.Request) -> web.StreamResponse:
+        name = request.match_info["name"]
+        try:
+            report = await self._permissions(name)
+        except RukPakError as error:
+            return _later(str(error))
+        if report is None:
+            return _text(404, f'bundledeployments.core.rukpak.io "{name}" not found')
+        return web.Response(body=report, content_type="application/json")
 
     async def _get_upload(self, request: web.Request) -> web.StreamResponse:
         bundle = await self._bundles.read(request.match_info["name"])

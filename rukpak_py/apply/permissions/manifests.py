@@ -6,12 +6,13 @@ else the deployment has to adopt it.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
+from hashlib import sha256
 from typing import Any
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.apply.permissions.permission import mapping, text
-from rukpak_py.core.objects import RBAC_GROUP
+from rukpak_py.core.objects import RBAC_GROUP, canonical_json
 
 Json = dict[str, Any]
 RulesByScope = Mapping[str, list[Json]]
@@ -22,6 +23,11 @@ EVERYWHERE = frozenset({"default", "kube-node-lease", "kube-public", "kube-syste
 def roles_for(rules: RulesByScope, *, name: str, account: Account | None = None) -> list[Json]:
     """A ClusterRole and a Role per namespace, with their bindings when an account is given."""
     return [manifest for scope, listed in rules.items() for manifest in _role(scope, listed, name, account)]
+
+
+def name_for_missing(deployment: str, rules: RulesByScope) -> str:
+    """Name of roles with what is missing. By other rules it is another: they take nothing away that was granted so."""
+    return f"{deployment}-{sha256(canonical_json(dict(rules))).hexdigest()[:8]}"
 
 
 def account_with_roles(

@@ -7,7 +7,6 @@ about: what its account may not correct is refused by name, and everything else 
 
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from hashlib import sha256
 from itertools import islice
 from typing import Any
 
@@ -15,12 +14,11 @@ import orjson
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.apply.permissions.installer import rules_by_scope
-from rukpak_py.apply.permissions.manifests import roles_for
+from rukpak_py.apply.permissions.manifests import name_for_missing, roles_for
 from rukpak_py.apply.permissions.permission import Permission, rule_text, scope_text
 from rukpak_py.apply.preflight.gate import Candidate, Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.objects import canonical_json
 from rukpak_py.core.text import counted, excerpt
 
 SHOWN_RULES = 20
@@ -79,15 +77,13 @@ class MissingPermissions:
 
     def _roles(self) -> tuple[list[str], int]:
         """The first rules as manifests, in lines, and how many are left out."""
-        rules = [(scope, rule) for scope, listed in rules_by_scope(self.missing).items() for rule in listed]
+        by_scope = rules_by_scope(self.missing)
+        rules = [(scope, rule) for scope, listed in by_scope.items() for rule in listed]
         short = [(scope, rule) for scope, rule in rules if len(orjson.dumps(rule)) <= LONGEST_RULE]
         shown: dict[str, list[Json]] = {}
         for scope, rule in islice(short, SHOWN_RULES):
             shown.setdefault(scope, []).append(rule)
-        # By another name each time: to apply these must take no right away that was granted so before.
-        name = (
-            f"{self.deployment}-{sha256(canonical_json([list(one) for one in sorted(self.missing)])).hexdigest()[:8]}"
-        )
+        name = name_for_missing(self.deployment, by_scope)
         lines = [line for one in roles_for(shown, name=name, account=self.account) for line in _yaml(one)]
         return lines, len(rules) - sum(map(len, shown.values()))
 

@@ -91,6 +91,17 @@ class ContentServer:
         finally:
             response.close()
 
+    async def permissions_of(self, deployment: str) -> bytes:
+        """Permissions that the account of a BundleDeployment needs, as JSON."""
+
+        async def attempt() -> bytes:
+            async with self._asked("GET", f"/permissions/{deployment}", {}) as response:
+                if response.status != 200:
+                    raise await _refusal(response)
+                return await response.read()
+
+        return await self._patiently(attempt)
+
     async def _download(self, bundle: str) -> aiohttp.ClientResponse:
         asked = self._asked("GET", f"/bundles/{bundle}.tgz", {})
         async with asked as response:

@@ -1,6 +1,6 @@
 """Permissions for people and for programs: what is granted to whom, what stands out, what an installer needs."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from rukpak_py.apply.permissions.grants import Grants
@@ -28,9 +28,13 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
     yield from list(_standing_out(grants, style)) or ["  nothing"]
     yield ""
     yield style.paint("What an installer needs", "bold")
-    if not needs.rules:
+    yield from lines_of_needs(needs.rules, style)
+
+
+def lines_of_needs(needs: Mapping[str, list[Json]], style: Style) -> Iterator[str]:
+    if not needs:
         yield "  nothing"
-    for scope, rules in needs.rules.items():
+    for scope, rules in needs.items():
         yield _head(scope_text(scope), style)
         yield from _rules(rules, style)
 
@@ -68,8 +72,12 @@ def document(grants: Grants, needs: Needs) -> Json:
             for scope in _scopes(permissions)
         ],
         "references": [reference_document(reference) for reference in grants.references],
-        "installer": [{"namespace": scope or None, "rules": rules} for scope, rules in needs.rules.items()],
+        "installer": rules_document(needs.rules),
     }
+
+
+def rules_document(needs: Mapping[str, list[Json]]) -> list[Json]:
+    return [{"namespace": scope or None, "rules": rules} for scope, rules in needs.items()]
 
 
 def _scopes(permissions: Iterable[Permission]) -> list[str]:

@@ -77,6 +77,10 @@ class Operator:
         return self._log.read_text(errors="replace") if self._log.exists() else ""
 
     @property
+    def content_port(self) -> int:
+        return self._ports[CONTENT]
+
+    @property
     def is_running(self) -> bool:
         return self._process is not None and self._process.poll() is None
 

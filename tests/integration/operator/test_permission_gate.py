@@ -12,8 +12,14 @@ import pytest
 
 from e2e.cluster.audit import audited
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
+from rukpak_py.api.accounts import Account
+from rukpak_py.api.names import CONTENT_SERVICE, RECONCILE_AT_ANNOTATION, SecretName
+from rukpak_py.apply.permissions.manifests import account_with_roles
+from rukpak_py.cli.cluster.needed_permissions import NeededPermissions, needed_permissions
+from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt
 from rukpak_py.core.objects import RBAC_GROUP
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SERVICE_ACCOUNTS
 from tests.integration.operator.granting import (
     ACCOUNT,
@@ -24,8 +30,12 @@ from tests.integration.operator.granting import (
     revoke,
     written_bundle,
 )
+from tests.integration.operator.olm import published
+from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import Document, config_map, crd, manifest, service_account, thing, workload
+from tests.unit.bundles import webhook
+from tests.unit.cli.content_servers import Direct
 from tests.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("policies", "operator")
@@ -133,3 +143,38 @@ async def test_account_with_the_printed_roles_installs_upgrades_corrects_and_rem
 
 async def has_value(tenant: Tenant, name: str, value: str) -> bool:
     return bool((await tenant.read(CONFIG_MAPS, tenant.namespace, name))["data"]["value"] == value)
+
+
+async def reported(tenant: Tenant, plane: ControlPlane, operator: Operator, client: Client) -> NeededPermissions:
+    """As `rukpakctl permissions` reads it; only the port-forward is not there, which needs a kubelet."""
+    at = OperatorAt(namespace=tenant.system, service=CONTENT_SERVICE, ca_secret=str(SecretName.CA))
+    connection = await load_connection(plane.kubeconfig)
+    session = ClusterSession(client, connection, at, way=Direct(port=operator.content_port))
+    return await needed_permissions(session, tenant.name)
+
+
+async def test_account_with_the_reported_permissions_installs_and_removes_an_olm_bundle_with_webhooks(
+    plane: ControlPlane, tenant: Tenant, operator: Operator, account: list[dict[str, Any]]
+) -> None:
+    package, start = tenant.name, len(audited(plane.state))
+    rule = {"apiGroups": [f"{package}.example.com"], "apiVersions": ["v1"], "operations": ["CREATE"]}
+    hook = webhook(f"validate.{package}.example.com", rules=[{**rule, "resources": ["demos"]}])
+    spec = await published(tenant, package, webhooks=[hook])
+    await tenant.deploy(**{**spec, "serviceAccountName": ACCOUNT})
+    await is_missing(tenant)
+    assert requests_of(plane, tenant, skip=start) == []
+
+    found = await reported(tenant, plane, operator, tenant.admin)
+    assert found.account == Account(tenant.namespace, ACCOUNT)
+    assert found.rules == found.missing
+    account += account_with_roles(found.rules, name=package, account=found.account, deployment=tenant.name)
+    await grant(tenant.admin, account)
+    await reconcile(tenant, "granted")
+    await tenant.ready()
+    assert not (await reported(tenant, plane, operator, tenant.admin)).missing
+    secrets = [one for one in requests_of(plane, tenant, skip=start) if one.resource == "secrets"]
+    assert {"create", "patch"} & {one.verb for one in secrets}, "its certificate is made by the account"
+
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+    assert refused(requests_of(plane, tenant, skip=start)) == []

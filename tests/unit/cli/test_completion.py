@@ -87,6 +87,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "bundle",
         "completion",
         "content",
+        "permissions",
         "run",
         "version",
         ":4",

@@ -1,6 +1,7 @@
 """Access of callers: the reviews that are asked for, the answers that are remembered, and for how long."""
 
 import asyncio
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import pytest
@@ -156,3 +157,28 @@ def test_certificates_name_user_and_groups() -> None:
     assert identity_of({"subject": ((("organizationName", "system:masters"),),)}) is None
     assert identity_of({}) is None
     assert identity_of(None) is None
+
+
+@dataclass
+class Reviewing(ApiReviews):
+    """The attributes of access reviews."""
+
+    attributes: list[Mapping[str, object]] = field(default_factory=list)
+
+    async def _review(self, _identity: Identity, attributes: Mapping[str, object]) -> bool:
+        self.attributes.append(attributes)
+        return True
+
+
+async def test_permissions_of_a_deployment_are_for_users_who_may_read_it() -> None:
+    reviews = Reviewing()
+    assert await reviews.is_allowed(ANN, "get", "/permissions/shop")
+    about = {"group": "core.rukpak.io", "resource": "bundledeployments", "name": "shop", "verb": "get"}
+    assert reviews.attributes == [{"resourceAttributes": about}]
+    assert not await reviews.is_allowed(ANN, "get", "/permissions/"), "a review without a name asks for all of them"
+
+
+async def test_content_is_for_users_who_may_read_its_path() -> None:
+    reviews = Reviewing()
+    assert await reviews.is_allowed(ANN, "get", "/bundles/b.tgz")
+    assert reviews.attributes == [{"nonResourceAttributes": {"path": "/bundles/b.tgz", "verb": "get"}}]

@@ -82,6 +82,10 @@ async def nothing(_digest: str) -> bool:
     return False
 
 
+async def no_report(_name: str) -> None:
+    return None
+
+
 async def no_account(_bundle: Bundle) -> None:
     return None
 
@@ -133,6 +137,7 @@ class Bench:
                 unpacking,
                 may_impersonate=Everybody().may_impersonate,
             ),
+            permissions=no_report,
             limits=limits,
         )
         tls = ServerTls(lambda: self.pair, self.client_authority)

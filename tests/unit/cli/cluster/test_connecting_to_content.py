@@ -53,6 +53,21 @@ async def test_content_is_read_from_its_path() -> None:
     assert [(one.method, one.path) for one in way.seen] == [("GET", "/bundles/b.tgz")]
 
 
+async def test_permissions_are_read_from_their_path_with_the_users_token() -> None:
+    async with (
+        serving(web.Response(status=503, text="not yet"), web.Response(body=b"{}")) as way,
+        asking(way) as server,
+    ):
+        assert await server.permissions_of("shop") == b"{}"
+    assert [(one.path, one.authorization) for one in way.seen] == [("/permissions/shop", "Bearer canary")] * 2
+
+
+async def test_permissions_of_no_deployment_are_refused_in_the_words_of_the_server() -> None:
+    async with serving(web.Response(status=404, text='"shop" not found')) as way, asking(way) as server:
+        with pytest.raises(ServerRefusedError, match='"shop" not found'):
+            await server.permissions_of("shop")
+
+
 async def test_a_server_that_the_authority_did_not_sign_gets_nothing() -> None:
     other = x509.issue_ca(datetime.now(UTC)).certificate
     async with serving(web.Response()) as way, asking(way, trusted=other) as server:

@@ -1,0 +1,26 @@
+"""`rukpakctl permissions`: what the account of a BundleDeployment needs, as the operator says."""
+
+import msgspec
+
+from rukpak_py.api.accounts import Account
+from rukpak_py.apply.permissions.permission import Json
+from rukpak_py.cli.cluster.session import ClusterSession
+from rukpak_py.core.errors import UnavailableError
+
+
+class NeededPermissions(msgspec.Struct, frozen=True, kw_only=True):
+    """`namespaces`: those that the content brings. Rules are by namespace; the empty one is the whole cluster."""
+
+    account: Account | None
+    namespaces: list[str]
+    rules: dict[str, list[Json]]
+    missing: dict[str, list[Json]]
+
+
+async def needed_permissions(cluster: ClusterSession, deployment: str) -> NeededPermissions:
+    async with cluster.content_server() as server:
+        answer = await server.permissions_of(deployment)
+    try:
+        return msgspec.json.decode(answer, type=NeededPermissions)
+    except msgspec.DecodeError as error:
+        raise UnavailableError(f"the operator answers what this program does not understand: {error}") from error

@@ -1,0 +1,95 @@
+"""Permissions that the account of a deployment needs, for users who give them to it.
+
+They are those of what the template asks for, and those of what is installed: an upgrade also corrects and prunes that.
+"""
+
+from collections.abc import Callable
+
+import msgspec
+
+from rukpak_py.api.accounts import Account
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.apply.permissions.installer import rules_by_scope
+from rukpak_py.apply.permissions.permission import Json, Permission, reduced
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
+from rukpak_py.controllers.deployment.external_values import ExternalValues
+from rukpak_py.controllers.deployment.permission_review import PermissionReview
+from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
+from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.template_bundle import Templates
+from rukpak_py.core.errors import UnavailableError
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import NAMESPACES
+
+
+class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
+    """`namespaces`: those that the content brings. Rules are by namespace; the empty one is the whole cluster."""
+
+    account: Account | None  # None: the deployment has none, and the operator's rights
+    namespaces: list[str]
+    rules: dict[str, list[Json]]
+    missing: dict[str, list[Json]]
+
+
+class PermissionReports:
+    def __init__(
+        self,
+        client_of: Callable[[BundleDeployment], Client],
+        *,
+        deployments: Cache[BundleDeployment],
+        states: DeploymentStates,
+        templates: Templates,
+        values: ExternalValues,
+        attempts: AttemptFactory,
+        rendering: RenderingStage,
+        review: PermissionReview,
+    ) -> None:
+        self._client_of = client_of
+        self._deployments = deployments
+        self._states = states
+        self._templates = templates
+        self._values = values
+        self._attempts = attempts
+        self._rendering = rendering
+        self._review = review
+
+    async def of(self, name: str) -> PermissionReport | None:
+        """None: there is no such deployment. UnavailableError: its content is not rendered yet."""
+        deployment = self._deployments.get(name)
+        state = self._states.of(deployment.metadata.uid) if deployment is not None else None
+        if deployment is None or state is None:
+            return None
+        contents = [
+            (attempt, await self._rendering.rendered(attempt)) for attempt in await self._contents(deployment, state)
+        ]
+        found = [(attempt, rendered) for attempt, rendered in contents if isinstance(rendered, Rendered)]
+        if not found or len(found) < len(contents):
+            raise UnavailableError(f"the content of BundleDeployment {name} is not unpacked and rendered yet")
+        needed, missing, namespaces = set[Permission](), set[Permission](), set[str]()
+        for attempt, rendered in found:
+            needs = self._review.needs(attempt, rendered)
+            needed |= needs.least
+            if attempt.account is not None:
+                lacking = await self._review.missing(attempt, rendered, None, self._client_of(deployment))
+                missing |= lacking.missing if lacking is not None else frozenset()
+            namespaces |= {key.name for key in rendered.keys if key.group_kind == NAMESPACES.group_kind}
+        return PermissionReport(
+            account=found[0][0].account,
+            namespaces=sorted(namespaces),
+            rules=rules_by_scope(reduced(needed)),
+            missing=rules_by_scope(reduced(missing)),
+        )
+
+    async def _contents(self, deployment: BundleDeployment, state: DeploymentState) -> list[Attempt]:
+        """The wanted content, and the installed one where it is another."""
+        values = await self._values.of(deployment, state)
+        bundle, active = self._templates.find(deployment, state.template_hash(deployment)), None
+        installed = self._templates.active(deployment)
+        if installed is not None and installed.status.digest:
+            active = self._attempts.active(deployment, installed, state, values)
+        if bundle is None or not bundle.status.is_unpacked or values.error is not None:
+            return [active] if active is not None else []
+        wanted = self._attempts.wanted(deployment, bundle, state, values)
+        return [wanted, *([active] if active is not None and active.content != wanted.content else [])]
