@@ -74,6 +74,7 @@ class Candidate:
     wrong_certificates: Sequence[Failure] = ()  # of what the content asks of the signer
     is_installed: bool = False  # with these options
     is_upgrade: bool = False  # of something else that is installed
+    has_account: bool = False  # whose rights it has; else the operator's own
 
     plan: Plan = NO_PLAN  # once looked at
     returning: Mapping[ObjectKey, str] = field(

@@ -69,6 +69,7 @@ class Gates:
             wrong_certificates=certificate_failures(rendered.facts.certificates.problems),
             is_installed=attempt.is_settled or (active is not None and active.content == attempt.content),
             is_upgrade=_is_upgrade(attempt, active),
+            has_account=attempt.account is not None,
             broken_service=self._cluster.broken_service,
             itself=frozenset({BUNDLE_DEPLOYMENTS.key("", attempt.deployment.metadata.name), *own}),
             has_namespace=self._cluster.has_namespace,

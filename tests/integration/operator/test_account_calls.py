@@ -91,6 +91,7 @@ async def spec(request: pytest.FixtureRequest, tenant: Tenant) -> Document:
 async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_account(
     tenant: Tenant, operator: Operator, spec: Document
 ) -> None:
+    has_account = "serviceAccountName" in spec
     content = objects(tenant)
     assert len(content) == 300
     await tenant.publish("v1", content)
@@ -118,6 +119,8 @@ async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_accou
         **{("get", plural, "404"): EACH for plural in KINDS},
         **{("apply", plural, "201"): EACH for plural in KINDS},
         **{("watch", plural, "200"): 1 for plural in KINDS},
+        # Its roles, but not what binds a role that is not there yet
+        **({("dry_run", "roles", "201"): EACH} if has_account else {}),
     }
     assert await during(operator, upgrade) == {
         ("get", "configmaps", "200"): 1,
@@ -149,7 +152,7 @@ async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_accou
         await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
 
     removed = {call: count for call, count in (await during(operator, remove)).items() if call[0] != "watch"}
-    if "serviceAccountName" in spec:
+    if has_account:
         assert removed == {}, "the collector alone removes what an account has installed"
     else:
         assert all(count <= EACH for (verb, _, code), count in removed.items() if (verb, code) == ("delete", "200"))
@@ -160,9 +163,13 @@ def bookkeeping(*calls: tuple[str, str, str]) -> dict[tuple[str, str, str], int]
 
 
 async def during(operator: Operator, work: Callable[[], Awaitable[object]]) -> Calls:
-    """Without writes of the status: health that comes late is one more."""
+    """Without writes of the status, because health that comes late is one more, and without looks at the account.
+
+    It is looked at once for each plan that writes, and a slow server gets its work in several.
+    """
     found = await calls_during(operator, work)
-    return Counter({call: count for call, count in found.items() if count and call[1] != "bundledeployments/status"})
+    left_out = {("patch", "bundledeployments/status", "200"), ("get", "serviceaccounts", "200")}
+    return Counter({call: count for call, count in found.items() if count and call not in left_out})
 
 
 async def drift(tenant: Tenant) -> None:

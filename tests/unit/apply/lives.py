@@ -77,7 +77,7 @@ def desired(
     return desire(
         Object.from_manifest(manifest),
         owner=owner,
-        namespaced=manifest["kind"] not in {"Namespace", "CustomResourceDefinition"},
+        namespaced=manifest["kind"] not in {"Namespace", "CustomResourceDefinition", "ClusterRole"},
         default_namespace="ns",
         custom=False,
         outlives=outlives,

@@ -22,6 +22,7 @@ from rukpak_py.apply.preflight import (
     Untried,
 )
 from rukpak_py.apply.preflight.gates import (
+    binds_new_role,
     contains_itself,
     deployment_is_gone,
     missing_kinds,
@@ -53,6 +54,7 @@ class Server:
     failures: list[Failure] = field(default_factory=list)
     untried: list[ObjectKey] = field(default_factory=list)
     asked: list[bool] = field(default_factory=list)
+    tried: list[Change] = field(default_factory=list)
     calls: int = 0
 
     async def still_exists(self, is_doubtful: bool) -> bool:  # noqa: FBT001 - the port's form
@@ -63,8 +65,9 @@ class Server:
         self.calls += 1
         return self.of_olm
 
-    async def dry_run(self, _plan: Plan, _skip: Callable[[Change], bool]) -> DryRun:
+    async def dry_run(self, plan: Plan, skip: Callable[[Change], bool]) -> DryRun:
         self.calls += 1
+        self.tried += [change for change in plan.writes if not skip(change)]
         return DryRun(failures=tuple(self.failures), untried=tuple(self.untried))
 
 
@@ -367,6 +370,43 @@ async def test_only_an_upgrade_is_tried_out(*, is_upgrade: bool) -> None:
     refusal = await refused_by_server(candidate(plan=plan_of(WANTED), is_upgrade=is_upgrade, server=server))
     assert server.calls == int(is_upgrade)
     assert refusal == (RefusedObjects(failures=(refused,)) if is_upgrade else None)
+
+
+RBAC = "rbac.authorization.k8s.io/v1"
+ROLE = desired(manifest(RBAC, "Role", "a", "ns", rules=[]))
+CLUSTER_ROLE = desired(manifest(RBAC, "ClusterRole", "a", rules=[]))
+BINDINGS = {
+    kind: desired(manifest(RBAC, "RoleBinding", kind.lower(), "ns", roleRef={"kind": kind, "name": "a"}, subjects=[]))
+    for kind in ("Role", "ClusterRole")
+}
+
+
+@pytest.mark.parametrize(
+    ("about", "tried"),
+    [
+        ({"has_account": True}, {"Role", "RoleBinding"}),
+        ({"has_account": True, "is_upgrade": True}, {"Role", "RoleBinding", "ConfigMap"}),
+        ({"has_account": True, "is_installed": True}, set()),
+        ({}, set()),
+        ({"is_upgrade": True}, {"Role", "RoleBinding", "ConfigMap"}),
+    ],
+)
+async def test_roles_of_a_first_install_are_tried_out_for_an_account(about: dict[str, Any], tried: set[str]) -> None:
+    plan = plan_of(WANTED, ROLE, BINDINGS["ClusterRole"])
+    server = Server()
+    await refused_by_server(candidate(plan=plan, server=server, **about))
+    assert {change.key.kind for change in server.tried} == tried
+
+
+def test_binding_to_a_role_of_the_same_plan_is_not_tried_out_for_an_account() -> None:
+    plan = plan_of(ROLE, *BINDINGS.values())
+    skip = binds_new_role(plan)
+    assert {change.key.name: skip(change) for change in plan.changes} == {
+        "a": False,
+        "role": True,
+        "clusterrole": False,
+    }
+    assert binds_new_role(plan_of(CLUSTER_ROLE, BINDINGS["ClusterRole"]))(plan.changes[-1])
 
 
 def test_object_that_needs_a_namespace_or_kind_of_the_same_plan_is_not_tried_out() -> None:
