@@ -2,6 +2,7 @@
 
 import uuid
 from collections.abc import AsyncIterator, Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -9,16 +10,19 @@ import orjson
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, NAMESPACES, SECRETS, Resource
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.narrow import WRITE, Rights, Rule, rule
+from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import WORKLOADS, Tenant, condition
 from tests.integration.proxy import Proxy, proxy_before
 from tests.manifests import Document, config_map, crd, manifest, thing, workload
+from tests.unit.bundles import webhook
 from tests.waiting import eventually
 
 INSTALLER = "installer"
@@ -29,6 +33,12 @@ RULES = [
     rule("apps", "deployments", verbs=WRITE),
 ]
 KINDS = (rule("", "configmaps"), rule("apps", "deployments"))
+CERTIFICATE = "demo-controller-service-cert"  # the Secret
+VALIDATING = Resource(
+    gvk=GroupVersionKind("admissionregistration.k8s.io", "v1", "ValidatingWebhookConfiguration"),
+    plural="validatingwebhookconfigurations",
+    namespaced=False,
+)
 RETRY = 75.0  # seconds; what is refused is tried again once a minute
 
 
@@ -261,3 +271,42 @@ async def test_two_tenants_install_into_their_own_namespaces_and_not_into_the_ot
     await tenant.until(ready_says(*lacks), name=third, what="the account may not")
     with pytest.raises(NotFoundError):
         await tenant.read(CONFIG_MAPS, other, "foreign")
+
+
+async def test_certificates_of_webhooks_wait_for_the_right_to_watch_their_secrets_and_are_kept_with_it(
+    tenant: Tenant, rights: Rights, narrow: Operator
+) -> None:
+    await rights.account(tenant.namespace, INSTALLER, [], cluster=[rule("*", "*", verbs=["*"])])
+    await rights.watched(
+        "kinds",
+        rule("", "services", "serviceaccounts"),
+        rule("apps", "deployments"),
+        rule("rbac.authorization.k8s.io", "roles", "rolebindings", "clusterroles", "clusterrolebindings"),
+        rule("admissionregistration.k8s.io", VALIDATING.plural),
+    )
+    package = f"demo-{tenant.namespace}"
+    group = f"{package}.example.com"
+    serving = {"apiGroups": [group], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["demos"]}
+    spec = await published(tenant, package, webhooks=[webhook(f"validate.{group}", rules=[serving])])
+    await tenant.deploy(name=package, **{**spec, "installNamespace": tenant.namespace}, serviceAccountName=INSTALLER)
+    role = f"bind a Role of the namespace {tenant.namespace} with the rule"
+    await tenant.until(ready_says(role), name=package, what="the right is named")
+
+    await rights.watched("secrets", rule("", "secrets"), namespace=tenant.namespace)
+    await tenant.ready(name=package, seconds=RETRY)
+    first = await tenant.read(SECRETS, tenant.namespace, CERTIFICATE)
+    configuration = await tenant.read(VALIDATING, "", f"validate.{group}")
+    assert configuration["webhooks"][0]["clientConfig"]["caBundle"] == first["data"]["ca.crt"]
+
+    await narrow.stop()
+    await tenant.admin.delete(SECRETS, tenant.namespace, CERTIFICATE)
+    await narrow.start()
+
+    async def is_issued_again() -> bool:
+        with suppress(NotFoundError):
+            again = await tenant.read(SECRETS, tenant.namespace, CERTIFICATE)
+            return bool(again["metadata"]["uid"] != first["metadata"]["uid"])
+        return False
+
+    await eventually(is_issued_again, what="the certificate is issued again")
+    await tenant.ready(name=package)
