@@ -196,7 +196,7 @@ def binds_new_role(plan: Plan) -> Callable[[Change], bool]:
         if not created or not change.key.kind.endswith("Binding") or change.key.group != RBAC_GROUP:
             return False
         reference = orjson.loads(change.payload.body).get("roleRef") or {}
-        kind, name = reference.get("kind"), reference.get("name")
+        kind, name = reference.get("kind", ""), reference.get("name", "")
         namespace = change.key.namespace if kind == "Role" else ""
         return ObjectKey(RBAC_GROUP, kind, namespace, name) in created
 
