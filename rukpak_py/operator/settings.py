@@ -112,7 +112,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         allow_source_addresses=given["allow_source_addresses"],
         plain_http_registries=given["plain_http_registries"],
         logins=LoginPolicy(
-            bind_secrets_to_hosts=given["bind_secrets_to_hosts"],
+            bind_secrets_to_hosts=given["bind_secrets_to_hosts"] or given["mode"] == Mode.NARROW,
             allow_plain_http_credentials=given["allow_plain_http_credentials"],
         ),
         image_unpack=ImageUnpack(given["image_unpack"]),
@@ -225,7 +225,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--bind-secrets-to-hosts",
         "false",
         "send a Secret that a source names only to hosts in its annotation core.rukpak.io/hosts; without it a Warning "
-        "names what would be refused",
+        "names what would be refused; always in mode narrow",
         type=_flag,
         nargs="?",
         const=True,

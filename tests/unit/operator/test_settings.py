@@ -235,3 +235,8 @@ def test_names_of_clients_need_their_authority(capsys: pytest.CaptureFixture[str
     with pytest.raises(SystemExit):
         read_settings(["--webhook-client-names=kube-apiserver"], {})
     assert "argument --webhook-client-names: it needs --webhook-client-ca, too" in capsys.readouterr().err
+
+
+def test_mode_narrow_binds_secrets_to_hosts() -> None:
+    assert read_settings(["--mode=narrow"], NOTHING).logins.bind_secrets_to_hosts
+    assert not read_settings(["--mode=classic"], NOTHING).logins.bind_secrets_to_hosts
