@@ -117,13 +117,18 @@ class ClusterSession:
 
 def with_cluster(at: OperatorAt, work: Callable[[ClusterSession], Awaitable[T]]) -> T:
     """Ctrl-C cancels the work, and ends it in good order."""
+    return asyncio.run(_connected(lambda client, connection: work(ClusterSession(client, connection, at))))
 
-    async def connected() -> T:
-        connection = await load_connection()
-        try:
-            async with Client(connection) as client:
-                return await work(ClusterSession(client, connection, at))
-        finally:
-            await asyncio.sleep(0)  # connections that were aborted end in the loop's next turn
 
-    return asyncio.run(connected())
+def with_client(work: Callable[[Client], Awaitable[T]]) -> T:
+    """The same for work that needs the API server alone."""
+    return asyncio.run(_connected(lambda client, _: work(client)))
+
+
+async def _connected(work: Callable[[Client, Connection], Awaitable[T]]) -> T:
+    connection = await load_connection()
+    try:
+        async with Client(connection) as client:
+            return await work(client, connection)
+    finally:
+        await asyncio.sleep(0)  # connections that were aborted end in the loop's next turn

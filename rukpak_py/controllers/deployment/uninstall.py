@@ -95,8 +95,7 @@ class Uninstall:
         if ours or deployment.status.delete_hooks:
             missing = await self._kinds.missing_account(deployment)
             if missing is not None:
-                why = [f"service account {missing} does not exist, and it deletes with its rights"]
-                return self._not_deleted(deployment, missing, Cause.ACCOUNT_MISSING, why)
+                return self._not_deleted(deployment, missing, Cause.ACCOUNT_MISSING, ["it does not exist"])
         if self._is_orphaning(deployment, state):
             state.deletion.is_orphaning = True
             return await self._orphan(deployment, state, ours, hidden)

@@ -124,7 +124,7 @@ class AccountMissing(Detail, frozen=True, kw_only=True):
 
 
 class NotDeletedInOrder(Detail, frozen=True, kw_only=True):
-    """A deletion whose account is gone, or lacks a right. `why`: statements."""
+    """A deletion whose account is gone, or lacks a right. The way out stands before why: long lines are cut."""
 
     account: str
     deployment: str
@@ -132,8 +132,8 @@ class NotDeletedInOrder(Detail, frozen=True, kw_only=True):
 
     def text(self, _: Objects, /) -> str:
         return (
-            f"{joined(self.why)}. Give service account {self.account} its rights back, or run kubectl rukpak release "
-            f"{self.deployment}, which leaves what is left to the garbage collector"
+            f"waiting for rights of service account {self.account}: give them back, or run kubectl rukpak release "
+            f"{self.deployment}, which leaves the rest to the garbage collector: {joined(self.why)}"
         )
 
 

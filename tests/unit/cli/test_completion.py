@@ -88,6 +88,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "completion",
         "content",
         "permissions",
+        "release",
         "run",
         "version",
         ":4",

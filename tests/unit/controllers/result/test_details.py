@@ -173,8 +173,8 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         deployments.NotDeletedInOrder(account="shop/installer", deployment="web", why=("x", "y")),
         (),
         (
-            "x && y. Give service account shop/installer its rights back, or run kubectl rukpak release web, which "
-            "leaves what is left to the garbage collector"
+            "waiting for rights of service account shop/installer: give them back, or run kubectl rukpak release web, "
+            "which leaves the rest to the garbage collector: x && y"
         ),
     ),
     (deployments.PruneFailures(messages=("x", "y")), (A, B), "could not prune: x && y"),
