@@ -18,9 +18,13 @@ from rukpak_py.apply.permissions.manifests import account_with_roles
 from rukpak_py.cli.cluster.needed_permissions import NeededPermissions, needed_permissions
 from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt
 from rukpak_py.core.objects import RBAC_GROUP
+from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SERVICE_ACCOUNTS
+from tests.integration.operator.charts import deploy as deploy_chart
+from tests.integration.operator.charts import publish
+from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.granting import (
     ACCOUNT,
     grant,
@@ -35,6 +39,8 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import Document, config_map, crd, manifest, service_account, thing, workload
 from tests.unit.bundles import webhook
+from tests.unit.charts import METADATA, hook
+from tests.unit.charts import config_map as template_of_config_map
 from tests.unit.cli.content_servers import Direct
 from tests.waiting import eventually
 
@@ -90,6 +96,15 @@ async def is_missing(tenant: Tenant) -> Document:
         lambda seen: condition(seen, "Ready").get("reason") == "PermissionsMissing", what="permissions are missing"
     )
     return condition(found, "Installed")
+
+
+@pytest.fixture
+async def operator(operators: StartOperator, helm: HelmProgram, monkeypatch: pytest.MonkeyPatch) -> Operator:
+    """One that renders charts; the command line does, too."""
+    monkeypatch.setenv(VARIABLE, helm.path)
+    operator = operators(arguments=[f"--helm={helm.path}"])
+    await operator.start()
+    return operator
 
 
 @pytest.fixture
@@ -178,3 +193,33 @@ async def test_account_with_the_reported_permissions_installs_and_removes_an_olm
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
     assert refused(requests_of(plane, tenant, skip=start)) == []
+
+
+async def test_account_with_the_printed_roles_installs_upgrades_and_removes_a_chart_with_hooks_and_crds(
+    plane: ControlPlane, tenant: Tenant, tmp_path: Path, account: list[dict[str, Any]]
+) -> None:
+    start, group = len(audited(plane.state)), f"{tenant.name}.example.com"
+    template = "\n---\n".join(
+        [
+            template_of_config_map("settings", ".Values.value"),
+            hook("before", "pre-install,pre-upgrade", **{"delete-policy": "before-hook-creation"}),
+            hook("after", "post-install", **{"delete-policy": "hook-succeeded"}),
+            hook("goodbye", "pre-delete"),
+        ]
+    )
+    crds = orjson.dumps(crd(group)).decode()
+    items = await publish(tenant, template, crds=crds)
+    files = {"Chart.yaml": METADATA, "templates/a.yaml": template, "crds/crds.yaml": crds}
+    account += await printed(tenant, written_bundle(tmp_path / "web", files), f"--name=web-{tenant.name}")
+    await grant(tenant.admin, account)
+    await deploy_chart(tenant, items, serviceAccountName=ACCOUNT)
+    await tenant.ready()
+    await deploy_chart(tenant, items, serviceAccountName=ACCOUNT, config={"values": {"value": 2}})
+    await eventually(lambda: has_value(tenant, "settings", "2"), what="upgraded")
+    await tenant.ready()
+    await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
+    await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
+    done = requests_of(plane, tenant, skip=start)
+    assert refused(done) == []
+    assert {"before", "after"} <= {one.name for one in done if one.verb == "delete"}
+    assert "goodbye" in {one.name for one in done}
