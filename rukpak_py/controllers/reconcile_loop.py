@@ -7,7 +7,7 @@ from time import perf_counter
 
 from rukpak_py.controllers.queue import Queue, QueueClosed, Schedule, Turn
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.logs import about
+from rukpak_py.core.logs import about, one_reconcile
 from rukpak_py.core.metrics import observe_reconcile
 
 LASTING_SECONDS = 2.0  # a reconcile that lasts longer waits for slow answers, or has much to do
@@ -24,7 +24,7 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
             return
         started, turn = perf_counter(), queue.turn(key)
         lasting = asyncio.get_running_loop().call_later(LASTING_SECONDS, queue.lasts, key)
-        with about(kind, key):
+        with about(kind, key), one_reconcile():
             try:
                 schedule = await reconcile(key, turn)
                 result = "retry" if turn.is_attempt and _is_tried_again(schedule, turn) else "done"

@@ -17,6 +17,7 @@ from rukpak_py.api.accounts import Account
 from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.system_objects import SystemObjects
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError
+from rukpak_py.core.logs import of_no_reconcile
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError
@@ -149,6 +150,7 @@ class AccountObject:
             self._on_change(self._one)
 
     async def _poll(self) -> None:
+        of_no_reconcile()
         while True:
             await asyncio.sleep(self._poll_seconds)
             if self._known is None or self._is_watched:

@@ -2,10 +2,12 @@
 
 The context travels with the task (`contextvars`), so a line that Kopf, aiohttp or a library writes while we reconcile
 an object names that object too. Messages never hold secrets: nothing but error texts of our own tree is logged, and
-what is secret to the object (`hide_in_lines`) is taken out of messages and tracebacks.
+what is secret to the object (`hide_in_lines`) is taken out of messages and tracebacks. All lines of one reconcile have
+its id, those of jobs and threads that it started, too.
 """
 
 import logging
+import secrets
 import sys
 import time
 from collections import OrderedDict
@@ -26,10 +28,12 @@ WINDOW_SECONDS = 60.0
 WARNINGS_OF_A_WINDOW = 10
 REMEMBERED_SUBJECTS = 1024
 
+_ID_BYTES = 4
 _REASON = "event_reason"  # of a record
 _CONTROLS = (*range(0x20), *range(0x7F, 0xA0), 0x2028, 0x2029)
 _ESCAPES = {code: chr(code).encode("unicode_escape").decode() for code in _CONTROLS} | {ord("\t"): "\t"}
 _SUBJECT: ContextVar[tuple[str, str]] = ContextVar("subject", default=("", ""))
+_RECONCILE: ContextVar[str] = ContextVar("reconcile", default="")  # empty: the line is about none
 _HIDE: ContextVar[Callable[[str], str] | None] = ContextVar("hide", default=None)
 
 
@@ -41,6 +45,21 @@ def about(kind: str, name: str) -> Iterator[None]:
     finally:
         _SUBJECT.reset(subject)
         _HIDE.reset(hide)
+
+
+@contextmanager
+def one_reconcile() -> Iterator[None]:
+    """Lines until its end, and those of tasks that begin in it, have an id of their own."""
+    token = _RECONCILE.set(secrets.token_hex(_ID_BYTES))
+    try:
+        yield
+    finally:
+        _RECONCILE.reset(token)
+
+
+def of_no_reconcile() -> None:
+    """For a task that began in a reconcile and serves many, as a watch does: its lines have no id from now on."""
+    _RECONCILE.set("")
 
 
 def hide_in_lines(hide: Callable[[str], str]) -> None:
@@ -100,6 +119,8 @@ class TextFormatter(logging.Formatter):
         if reason := _reason(record):
             subject = f"{subject}{reason}: "
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(_message(record))}"
+        if reconcile := _RECONCILE.get():
+            line = f"{line} reconcile={reconcile}"
         failure = _failure(self, record)
         return "\n    ".join([line, *map(_single, failure.splitlines())])
 
@@ -113,6 +134,7 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": _message(record),
             **({"kind": kind, "name": name} if kind else {}),
+            **({"reconcile": reconcile} if (reconcile := _RECONCILE.get()) else {}),
             **({"reason": reason} if (reason := _reason(record)) else {}),
         }
         failure = _failure(self, record)

@@ -20,6 +20,7 @@ from enum import Enum
 
 import msgspec
 
+from rukpak_py.core.logs import of_no_reconcile
 from rukpak_py.core.metrics import SYNTHESISED_DELETES, WATCH_ENDS
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import live_object, selection
@@ -143,6 +144,7 @@ class Informer:
         self._wake.set()
 
     async def _run(self) -> None:
+        of_no_reconcile()
         while True:
             self._tracker.active()
             ending, at_least = await self._watch_once()

@@ -12,6 +12,7 @@ it would download whatever the server lists, in any number of requests and proce
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import Executor
+from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -57,7 +58,7 @@ class Steps:
     async def run(self, step: Callable[[], T]) -> T:
         """The thread has ended when this ends."""
         loop = asyncio.get_running_loop()
-        running = loop.run_in_executor(self._threads, step)
+        running = loop.run_in_executor(self._threads, copy_context().run, step)
         begun = loop.time()
         try:
             async with asyncio.timeout(self._left) as deadline:

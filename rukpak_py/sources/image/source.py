@@ -14,6 +14,7 @@ ends its connections, and removes its files.
 import asyncio
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, TypeVar
 
@@ -228,7 +229,7 @@ class ImageFetcher:
         return ImageLogins(question=question, keychain=keychain, own_notes=own, notes=others)
 
     async def _in_thread(self, work: Callable[[], T]) -> T:
-        return await asyncio.get_running_loop().run_in_executor(self.threads, work)
+        return await asyncio.get_running_loop().run_in_executor(self.threads, copy_context().run, work)
 
 
 def _reference(source: Source) -> tuple[ImageSpec, ImageReference]:

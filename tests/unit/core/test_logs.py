@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core import logs
-from rukpak_py.core.logs import JsonFormatter, TextFormatter, about
+from rukpak_py.core.logs import JsonFormatter, TextFormatter, about, of_no_reconcile, one_reconcile
 
 FORMATTERS: list[logging.Formatter] = [TextFormatter(), JsonFormatter()]
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # half surrogate pairs, too
@@ -159,3 +159,32 @@ def test_log_remembers_a_bounded_number_of_subjects(caplog: pytest.LogCaptureFix
     log.tell(1, "no")
     log.tell(0, "no")
     assert caplog.messages == ["no"], "the one that was told longest ago"
+
+
+def id_in(line: str) -> str:
+    _, _, found = line.rpartition(" reconcile=")
+    return found
+
+
+async def test_lines_of_one_reconcile_have_one_id_those_of_its_tasks_and_threads_too() -> None:
+    def line() -> str:
+        return TextFormatter().format(record("m"))
+
+    async def of_task() -> str:
+        return line()
+
+    with one_reconcile():
+        first = id_in(line())
+        assert len(first) == 8
+        assert orjson.loads(JsonFormatter().format(record("m")))["reconcile"] == first
+        job = asyncio.create_task(of_task())
+        assert id_in(await asyncio.to_thread(line)) == first
+        with about("BundleDeployment", "shop"):
+            assert id_in(line()) == first
+    assert id_in(await job) == first, "a job that outlives the reconcile"
+    with one_reconcile():
+        assert id_in(line()) not in {"", first}
+        of_no_reconcile()
+        assert "reconcile" not in line()
+    assert "reconcile" not in line()
+    assert "reconcile" not in orjson.loads(JsonFormatter().format(record("m")))
