@@ -134,8 +134,9 @@ class ControlPlane:
     def stop_apiserver(self, number: signal.Signals = signal.SIGTERM) -> None:
         self.processes.stop(APISERVER, number, seconds=GRACEFUL_SECONDS)
 
-    def start_apiserver(self) -> None:
-        self.processes.start_again(APISERVER)
+    def start_apiserver(self, line: Sequence[str] = ()) -> None:
+        """`line`: another command line than before."""
+        self.processes.start(APISERVER, line or self.processes.line_of(APISERVER))
         self._wait_for(APISERVER)
 
     def stop(self) -> None:

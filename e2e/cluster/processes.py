@@ -92,6 +92,10 @@ class Processes:
         self._processes[name] = Process(pid=pid, started=start_time(pid), boot=boot_id(), argv=tuple(map(str, argv)))
         self._save()
 
+    def line_of(self, name: str) -> tuple[str, ...]:
+        """The command line of one, as it was started last."""
+        return self._processes[name].argv
+
     def start_again(self, name: str, *, through_proxy: bool = False) -> None:
         self.start(name, self._processes[name].argv, through_proxy=through_proxy)
 

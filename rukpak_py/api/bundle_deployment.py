@@ -217,6 +217,13 @@ class Judged(ApiType, frozen=True, kw_only=True):
             " when they change."
         ),
     ]
+    policies: Annotated[
+        str,
+        doc(
+            "Identity of the policies that were in force then: a digest of their uids and generations. What is written"
+            " while it stays the same is judged. Empty: they were not in force at some time since."
+        ),
+    ] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):

@@ -6,6 +6,7 @@ Its spec is that of a BundleDeployment, every field of it, so a mirror needs no 
 from typing import Annotated
 
 from rukpak_py.api.bundle import Generation, HandledRequest
+from rukpak_py.api.bundle_deployment import Judged
 from rukpak_py.api.conditions import Conditions, Notes
 from rukpak_py.api.deployment_spec import BundleDeploymentSpec
 from rukpak_py.api.metadata import ObjectMeta
@@ -26,6 +27,13 @@ class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
     installed_bundle_name: Annotated[str, doc("The same, under the name that the field had in this kind.")] = ""
     version: Annotated[str, doc("Version of what is installed.")] = ""
     observed_generation: Generation = -1
+    judged: Annotated[
+        Judged | None,
+        doc(
+            "The state of this object that was written while the admission policies of identities stood guard. With an"
+            " account, no other is passed on to the BundleDeployment."
+        ),
+    ] = None
     last_handled_reconcile_at: HandledRequest = ""
     notes: Notes = ()
 

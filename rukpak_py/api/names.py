@@ -209,6 +209,8 @@ class Reason(StrEnum):
     CLASS_UNKNOWN = "ClassUnknown"
     ACCOUNT_REQUIRED = "AccountRequired"
     ACCOUNT_MISSING = "AccountMissing"
+    POLICY_MISSING = "PolicyMissing"
+    NOT_JUDGED = "NotJudged"
     STATUS_TOO_LARGE = "StatusTooLarge"
     DELETING = "Deleting"
 

@@ -47,6 +47,7 @@ class Call:
     user: str | None = None  # whom to act as; None: the operator itself
     lane: Lane = Lane.WORK
     fence: Callable[[], None] | None = None  # raises where a write may not be sent any more
+    gate: Callable[[], None] | None = None  # raises where nothing may be sent, at the moment, as that user
     answered: Callable[[float], None] | None = None  # hears how many seconds each try took, without waiting for a place
 
     @property

@@ -48,6 +48,7 @@ class RequestSender:
 
     user: str | None = None  # None: the operator itself
     fence: Callable[[], None] | None = None
+    gate: Callable[[], None] | None = None
     lane: Lane = Lane.WORK
     on_write: Callable[[str, float], None] | None = None  # the subject of a write, and how many seconds it took
 
@@ -89,15 +90,17 @@ class Client:
         """The URL of the API server."""
         return self._connection.server
 
-    def acting_as(self, user: str) -> "Client":
+    def acting_as(self, user: str, *, gate: Callable[[], None] | None = None) -> "Client":
         """The same connection with another identity. Its groups are the server's business, never ours.
+
+        `gate` raises, before each request, while the identity may not be used.
 
         Raises `ValueError` for what is not a user name: the server takes an empty one for the operator itself, and
         does not see white space around it.
         """
         if not user or user != user.strip() or not user.isprintable():
             raise ValueError(f"cannot act as {user!r}: a user name is neither empty nor surrounded by white space")
-        return self._sending_as(replace(self._sender, user=user))
+        return self._sending_as(replace(self._sender, user=user, gate=gate))
 
     def fenced(self, fence: Callable[[], None]) -> "Client":
         """The same connection for one who may lose the right to write: `fence` raises then, before each write."""
@@ -389,7 +392,8 @@ class Client:
         return await self._transport.send(replace(self._own(call), answered=answered))
 
     def _own(self, call: Call) -> Call:
-        return replace(call, user=self._sender.user, fence=self._sender.fence, lane=self._sender.lane)
+        sender = self._sender
+        return replace(call, user=sender.user, fence=sender.fence, gate=sender.gate, lane=sender.lane)
 
 
 def _list_call(resource: Resource, namespace: str, params: Mapping[str, str], *, full: bool) -> Call:

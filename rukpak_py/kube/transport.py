@@ -6,7 +6,7 @@
   not bounded.
 * A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
   a longer wait than a caller should sit through: then the error carries `retry_after`.
-* A call's fence is asked before each try of a write, after everything else that had to be waited for.
+* A call's gate is asked before each try, its fence before each of a write, after all that had to be waited for.
 """
 
 import asyncio
@@ -146,6 +146,8 @@ class Transport:
     async def _request(self, call: Call, limits: aiohttp.ClientTimeout) -> AsyncIterator[aiohttp.ClientResponse]:
         """Send once and count it, by its status or as `<error>` when no answer began."""
         headers = await self._headers(call)
+        if call.gate is not None:
+            call.gate()
         if call.fence is not None and call.is_write:
             call.fence()
         code, began = "<error>", time.perf_counter()

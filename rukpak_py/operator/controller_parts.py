@@ -52,6 +52,7 @@ from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment
 from rukpak_py.controllers.instance.reconcile import InstanceReconciler, awaits_verdict, reverted_event
 from rukpak_py.controllers.jobs import Jobs
+from rukpak_py.controllers.judging import Judging
 from rukpak_py.controllers.ports import Content, DigestKeys, Renderings, ValuesObjects
 from rukpak_py.controllers.writes import StatusWriter
 from rukpak_py.core.limits import Limits
@@ -79,6 +80,7 @@ class DeploymentDependencies:
     request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
+    judging: Judging
     hook_seconds: float
     lookup_secrets_in: frozenset[str]
     limits: Limits
@@ -192,6 +194,7 @@ class DeploymentParts:
             deployments=deployments,
             states=self.states,
             identities=self.identities,
+            judging=around.judging,
             templates=templates,
             values=self._values,
             attempts=attempts,
@@ -210,6 +213,7 @@ class DeploymentParts:
             renderer.ended,
             self._values.ended,
             around.router.waiting.ended,
+            around.judging.forget,
         )
 
     async def sweep_renderings(self) -> None:
@@ -279,7 +283,9 @@ class DeploymentParts:
         )
 
 
-def instance_reconciler(client: Client, router: EventRouter, events: Recorder) -> InstanceReconciler:
+def instance_reconciler(
+    client: Client, router: EventRouter, events: Recorder, *, identities: Identities, judging: Judging
+) -> InstanceReconciler:
     def tell_reverted(instance: BundleInstance) -> None:
         events.about(instance).emit([reverted_event(instance)])
 
@@ -288,6 +294,8 @@ def instance_reconciler(client: Client, router: EventRouter, events: Recorder) -
     return InstanceReconciler(
         instances=instances,
         deployments=deployments,
+        identities=identities,
+        judging=judging,
         child=ChildDeployment(client, deployments, existence, on_reverted=tell_reverted),
         writer=StatusWriter(client, BUNDLE_INSTANCES, instances, awaits=awaits_verdict),
         events=events,

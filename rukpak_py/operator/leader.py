@@ -92,6 +92,7 @@ class Leader:
         of_deployments = (
             *self._parts.inventory.informers().values(),
             *self._parts.deployments.hook_watch.informers.values(),
+            *self._parts.guard.informers,
         )
         for informer in (*of_deployments, *own):
             if informer is not None and informer.status is not None:
@@ -126,6 +127,7 @@ class Leader:
             self._parts.bundles.start_watching_pods()
             stack.push_async_callback(self._parts.bundles.unpack_pods.close)
             stack.push_async_callback(self._parts.quotas.stop)
+            stack.push_async_callback(self._parts.guard.close)
             known = asyncio.create_task(self._know_bundles(), name="know Bundles")
             workers = [asyncio.create_task(coroutine, name="a worker") for coroutine in self._workers(known)]
             stack.push_async_callback(self._drain, workers)

@@ -25,6 +25,8 @@ from rukpak_py.controllers.event_router import EventRouter, Listeners
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import ListedKind, MissedDeletions
 from rukpak_py.controllers.housekeeping import Housekeeping
+from rukpak_py.controllers.judging import Judging
+from rukpak_py.controllers.policy_guard import PolicyGuard
 from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.quota_watch import QuotaWatch
 from rukpak_py.controllers.stored_content import StoredContent, StoredRenderings
@@ -94,11 +96,20 @@ class LeaderParts:
             on_restore=on_restore,
         )
         system = SystemObjects(client, settings.system_namespace)
+        self.guard = PolicyGuard(
+            client,
+            settings.installation,
+            is_needed=self._needs_policies,
+            on_change=self._policies_changed,
+            on_restore=on_restore,
+        )
+        judging = Judging(client, self.guard)
         identities = Identities(
             client,
             system_namespace=settings.system_namespace,
             default_account=settings.installation.default_account,
             mode=settings.installation.mode,
+            gate=self.guard.demand,
         )
         self._digest_key = DigestKeySecret(OwnSecrets(client, settings.system_namespace))
         self.account = Informer(
@@ -142,13 +153,16 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
+                judging=judging,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,
                 limits=settings.limits,
             ),
             on_restore=on_restore,
         )
-        self.instances = instance_reconciler(client, self.router, self._events)
+        self.instances = instance_reconciler(
+            client, self.router, self._events, identities=self.deployments.identities, judging=judging
+        )
         versions = SeenVersions(on_restore=on_restore)
         self.missed_deletions = MissedDeletions(
             client,
@@ -305,6 +319,16 @@ class LeaderParts:
         self.deployments.states.end(deployment.metadata.uid)
         self.deployments.serving_secrets.ended(deployment.metadata.uid)
         self.router.deployment_changed(deployment)
+
+    def _needs_policies(self) -> bool:
+        deployments, instances = self.router.deployments.cache, self.router.instances.cache
+        return any(map(self.deployments.identities.need_proof, (*deployments, *instances)))
+
+    def _policies_changed(self) -> None:
+        for kind in (self.router.deployments, self.router.instances):
+            for one in kind.cache:
+                if self.deployments.identities.need_proof(one):
+                    kind.queue.wake(one.metadata.name)
 
     def _kinds_changed(self, kinds: frozenset[GroupKind]) -> None:
         self.router.kinds_changed(kinds)

@@ -1,16 +1,12 @@
 """The admission policies of identities on a control plane of a test: in force, and gone again.
 
 They count for a whole cluster, so only tests that have their worker's control plane (`plane`) to themselves install
-them, and remove them at their end. The fixture `policies` of `tests/integration/operator` does both for the tenant:
-
-    async def test_x(tenant: Tenant, policies: Installation, operators: StartOperator) -> None:
-        operator = operators()          # of the tenant's system namespace, as the policies; it is the cluster's admin
-        ...
-        await tenant.deploy("v1", installNamespace=tenant.namespace, serviceAccountName="installer")
+them, and remove them at their end. `Tenant` does both: before its first deployment with an account, or by its fixture
+`policies`, which takes less time before an operator starts than after.
 """
 
-from collections.abc import AsyncIterator, Iterable, Sequence
-from contextlib import asynccontextmanager, suppress
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 
 import orjson
 
@@ -78,10 +74,3 @@ async def probe_answers(admin: Client) -> list[str]:
         else:
             answers.append("")
     return answers
-
-
-@asynccontextmanager
-async def policies_in_force(admin: Client, installation: Installation) -> AsyncIterator[Installation]:
-    await install_policies(admin, installation)
-    yield installation
-    await remove_policies(admin, installation.policies())

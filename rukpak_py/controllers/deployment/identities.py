@@ -4,8 +4,11 @@ No status, history entry or annotation is asked: others may write those. Nothing
 account does not exist.
 """
 
+from collections.abc import Callable
+
 from rukpak_py.api.accounts import Account, Mode, effective_account
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.apply.marks import Owner
 from rukpak_py.core.errors import AccessError
 from rukpak_py.kube.client import Client
@@ -15,21 +18,32 @@ from rukpak_py.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
 
 class Identities:
     def __init__(
-        self, client: Client, *, system_namespace: str, default_account: str = "", mode: Mode = Mode.CLASSIC
+        self,
+        client: Client,
+        *,
+        system_namespace: str,
+        default_account: str = "",
+        mode: Mode = Mode.CLASSIC,
+        gate: Callable[[], None] | None = None,
     ) -> None:
         """`default_account`: name of the account of deployments that name none. Empty: they have the operator's rights.
 
         It is looked for where the account that a spec names would be. In the narrow mode the operator's rights are no
-        deployment's.
+        deployment's. `gate` raises while no account may be impersonated: nothing is requested as one then.
         """
         self.system_namespace = system_namespace
         self._client = client
         self._default_account = default_account
         self._mode = mode
+        self._gate = gate
 
-    def account_of(self, deployment: BundleDeployment) -> Account | None:
+    def account_of(self, deployment: BundleDeployment | BundleInstance) -> Account | None:
         """None: the operator acts with its own rights, unless it `refuses`."""
         return effective_account(deployment.spec, default=self._default_account, system_namespace=self.system_namespace)
+
+    def need_proof(self, one: BundleDeployment | BundleInstance) -> bool:
+        """Whether it has an account, or once had: the user who took it away may not have been allowed to."""
+        return self.account_of(one) is not None or one.status.judged is not None
 
     def are_own(self, deployment: BundleDeployment) -> bool:
         """Whether the operator's own rights are those of the deployment."""
@@ -43,7 +57,7 @@ class Identities:
         """AccessError: the deployment is refused."""
         account = self.account_of(deployment)
         if account is not None:
-            return self._client.acting_as(account.user)
+            return self._client.acting_as(account.user, gate=self._gate)
         if self.refuses(deployment):
             raise AccessError(f"BundleDeployment {deployment.metadata.name} has no service account to act as")
         return self._client

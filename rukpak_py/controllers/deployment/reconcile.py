@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentSt
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
 from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     InstalledBundleFails,
@@ -45,6 +46,7 @@ from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 
 class DeploymentReconciler:
@@ -54,6 +56,7 @@ class DeploymentReconciler:
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
         identities: Identities,
+        judging: Judging,
         templates: Templates,
         values: ExternalValues,
         attempts: AttemptFactory,
@@ -67,6 +70,7 @@ class DeploymentReconciler:
         self._deployments = deployments
         self._states = states
         self._identities = identities
+        self._judging = judging
         self._templates = templates
         self._values = values
         self._attempts = attempts
@@ -87,7 +91,8 @@ class DeploymentReconciler:
             return SETTLED
         hide_in_lines(state.mask.hide)
         schedule = await self._look(name, deployment, state, turn)
-        if deployment.spec.provisioner_class in self._classes and not self._identities.refuses(deployment):
+        is_served = deployment.spec.provisioner_class in self._classes and not self._identities.refuses(deployment)
+        if is_served and state.verdict.fact is None:
             await self._hooks.remember_end(deployment, state.hooks)
         return replace(schedule, is_slow=state.pace.is_slow)
 
@@ -96,6 +101,9 @@ class DeploymentReconciler:
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if self._identities.refuses(deployment):
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_without_account(deployment)))
+        unproven = await with_failed_request(self._unproven(deployment, state))
+        if unproven.facts:
+            return await self._reporting.report(deployment, state, turn, wanted=unproven)
         if deployment.metadata.is_deleted:
             await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
@@ -122,6 +130,20 @@ class DeploymentReconciler:
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
         return schedule
+
+    async def _unproven(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
+        """Say why nothing may be done with the rights of its account. NO_PROGRESS: it may."""
+        state.verdict = NO_VERDICT
+        if not self._identities.need_proof(deployment):
+            self._judging.is_free(deployment)
+            return NO_PROGRESS
+        if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
+            return NO_PROGRESS
+        state.verdict = UNDECIDED
+        has_account = self._identities.account_of(deployment) is not None
+        judged = deployment.status.judged
+        state.verdict = await self._judging.judge(BUNDLE_DEPLOYMENTS, deployment, judged, has_account=has_account)
+        return _about(state.verdict.fact) if state.verdict.fact is not None else NO_PROGRESS
 
     async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
         await self._converted(deployment, state)

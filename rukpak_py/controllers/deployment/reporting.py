@@ -52,6 +52,7 @@ class Reporting:
         latest = self._writer.latest(deployment)
         if latest is None or Reached.GONE in {wanted.reached, installed.reached}:
             return SETTLED
+        wanted += state.verdict.progress
         name = bundle_name(deployment.metadata.name, state.template_hash(deployment))
         clock = self._clock()
         state.quiet.found((*wanted.facts, *installed.facts), clock.loop)

@@ -35,6 +35,7 @@ from rukpak_py.controllers.deployment.state_parts import (
     UnmadeBundle,
     UsedValues,
 )
+from rukpak_py.controllers.judging import NO_VERDICT, Verdict
 from rukpak_py.controllers.writes import StatusWrites
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import RepairBackoff
@@ -78,6 +79,7 @@ class DeploymentState:
     shared: tuple[SharedObject, ...] | None = None  # what other deployments have for this one; None: not known yet
     deletion: Deletion = field(default_factory=Deletion)
     asked: str = ""  # the latest request to reconcile for which everything was to be applied again
+    verdict: Verdict = NO_VERDICT  # of the last look: may its account be used
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[tuple[int, str], str] | None = None

@@ -8,6 +8,7 @@
 import dataclasses
 from collections.abc import Callable, Collection
 
+from msgspec import UNSET
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
@@ -15,8 +16,10 @@ from rukpak_py.api.bundle_instance import BundleInstance, BundleInstanceStatus
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, ConditionStatus, ConditionType, EventReason, is_unknown_class
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.events import EventNote, Recorder, normal
 from rukpak_py.controllers.instance.child_deployment import ChildDeployment, is_ours
+from rukpak_py.controllers.judging import NO_VERDICT, Judging, Verdict
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.reconcile_loop import failed
 from rukpak_py.controllers.result.conclude import conclude
@@ -26,6 +29,7 @@ from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, W
 from rukpak_py.controllers.writes import StatusWriter, StatusWrites
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.errors import StaleError
+from rukpak_py.kube.resources import BUNDLE_INSTANCES
 
 
 class InstanceReconciler:
@@ -34,6 +38,8 @@ class InstanceReconciler:
         *,
         instances: Cache[BundleInstance],
         deployments: Cache[BundleDeployment],
+        identities: Identities,
+        judging: Judging,
         child: ChildDeployment,
         writer: StatusWriter[BundleInstance],
         events: Recorder,
@@ -42,6 +48,8 @@ class InstanceReconciler:
     ) -> None:
         self._instances = instances
         self._deployments = deployments
+        self._identities = identities
+        self._judging = judging
         self._child = child
         self._writer = writer
         self._writes: dict[str, StatusWrites] = {}  # by uid
@@ -61,21 +69,41 @@ class InstanceReconciler:
         if not is_served and not is_ours(known, instance):
             return SETTLED
         try:
+            verdict = await self._judge(instance, known)
+            if verdict.fact is not None:
+                return _also_at(await self._report(instance, verdict.fact, turn, verdict), verdict.look_at)
             deployment = await self._child.deployment_of(instance)
         except StaleError:
             return failed(turn)
         except RukPakError as error:
-            return await self._report(instance, error, turn)
-        return await self._copy(instance, deployment) if deployment is not None else SETTLED
+            return await self._report(instance, self._error_fact(error), turn)
+        schedule = await self._copy(instance, deployment, verdict) if deployment is not None else SETTLED
+        return _also_at(schedule, verdict.look_at)
 
     def gone(self, instance: BundleInstance) -> None:
         self._writes.pop(instance.metadata.uid, None)
         self._child.forget(instance.metadata.uid)
+        self._judging.forget(instance.metadata.uid)
 
-    async def _copy(self, instance: BundleInstance, deployment: BundleDeployment) -> Schedule:
+    async def _judge(self, instance: BundleInstance, known: BundleDeployment | None) -> Verdict:
+        """Its BundleDeployment is written as the operator, which no policy judges: so the instance is.
+
+        One without an account is, too, when its BundleDeployment would lose one by it.
+        """
+        takes_away = is_ours(known, instance) and known is not None and self._identities.need_proof(known)
+        if not takes_away and not self._identities.need_proof(instance):
+            self._judging.is_free(instance)
+            return NO_VERDICT
+        has_account = takes_away or self._identities.account_of(instance) is not None
+        return await self._judging.judge(BUNDLE_INSTANCES, instance, instance.status.judged, has_account=has_account)
+
+    async def _copy(
+        self, instance: BundleInstance, deployment: BundleDeployment, verdict: Verdict = NO_VERDICT
+    ) -> Schedule:
         status = copied(instance, deployment)
         if status is None:
             return SETTLED
+        status = _judged(status, verdict)
         pause = await self._write(instance, status)
         return Schedule(report_at=self._clock().loop + pause) if pause is not None else SETTLED
 
@@ -87,13 +115,17 @@ class InstanceReconciler:
             raise written.error
         return written.pause
 
-    async def _report(self, instance: BundleInstance, error: RukPakError, turn: Turn) -> Schedule:
-        """Report an instance without a BundleDeployment. The conditions of an earlier one stay beside Ready."""
+    def _error_fact(self, error: RukPakError) -> Fact:
+        at = self._clock().loop + error.retry_after if error.retry_after else None
+        return Fact(cause=MIRROR_ERRORS.cause_of(error), detail=Words(words=str(error)), at=at)
+
+    async def _report(
+        self, instance: BundleInstance, fact: Fact, turn: Turn, verdict: Verdict = NO_VERDICT
+    ) -> Schedule:
+        """Report an instance that is not passed on. The conditions of an earlier BundleDeployment stay beside Ready."""
         clock, key = self._clock(), self._key(instance, turn)
-        at = clock.loop + error.retry_after if error.retry_after else None
-        fact = Fact(cause=MIRROR_ERRORS.cause_of(error), detail=Words(words=str(error)), at=at)
         conclusion = conclude(instance.status, Progress(facts=(fact,)), NO_PROGRESS, key, clock)
-        pause = await self._write(instance, conclusion.status)
+        pause = await self._write(instance, _judged(conclusion.status, verdict))
         if pause is not None:
             return dataclasses.replace(conclusion.schedule, report_at=clock.loop + pause)
         self._events.about(instance).emit(conclusion.events)
@@ -119,7 +151,18 @@ def copied(instance: BundleInstance, deployment: BundleDeployment) -> BundleInst
         version=status.version,
         observed_generation=generation,
         last_handled_reconcile_at=_handled(instance, status.last_handled_reconcile_at),
+        judged=instance.status.judged,
     )
+
+
+def _judged(status: BundleInstanceStatus, verdict: Verdict) -> BundleInstanceStatus:
+    return status if verdict.judged is UNSET else replace(status, judged=verdict.judged)
+
+
+def _also_at(schedule: Schedule, at: float | None) -> Schedule:
+    if at is None:
+        return schedule
+    return dataclasses.replace(schedule, report_at=at if schedule.report_at is None else min(at, schedule.report_at))
 
 
 def awaits_verdict(_before: BundleInstanceStatus, after: BundleInstanceStatus) -> str:

@@ -152,6 +152,8 @@ TABLE: Mapping[Cause, Row] = {
     ),
     Cause.CLASS_UNKNOWN: _found(None, Reason.CLASS_UNKNOWN),
     Cause.ACCOUNT_REQUIRED: _found(None, Reason.ACCOUNT_REQUIRED),
+    Cause.POLICY_MISSING: _failure(WAKE, None, None, Reason.POLICY_MISSING),
+    Cause.NOT_JUDGED: _found(None, Reason.NOT_JUDGED),
     Cause.STATUS_TOO_LARGE: _failure(NEVER, None, None, Reason.STATUS_TOO_LARGE),
     Cause.BUNDLE_CONTENT: _failure(NEVER, _V, Reason.RECONCILE_FAILED, Reason.CONTENT_ERROR, _UNKNOWN),
     Cause.BUNDLE_REFUSED: _failure(BACKOFF, _V, Reason.RECONCILE_FAILED, None, _UNKNOWN),

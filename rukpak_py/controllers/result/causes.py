@@ -13,6 +13,8 @@ class Cause(StrEnum):
     CLASS_NOT_SERVED = "ClassNotServed"
     CLASS_UNKNOWN = "ClassUnknown"
     ACCOUNT_REQUIRED = "AccountRequired"
+    POLICY_MISSING = "PolicyMissing"
+    NOT_JUDGED = "NotJudged"
     STATUS_TOO_LARGE = "StatusTooLarge"
     # the Bundle of the template cannot be made or found; the values of its chart; its rendering
     BUNDLE_CONTENT = "BundleContent"

@@ -17,7 +17,14 @@ from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
-from rukpak_py.api.bundle_deployment import CompletedObject, Installation, InstalledContent, InstalledKind, KeptObject
+from rukpak_py.api.bundle_deployment import (
+    CompletedObject,
+    Installation,
+    InstalledContent,
+    InstalledKind,
+    Judged,
+    KeptObject,
+)
 from rukpak_py.api.conditions import first_line
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.source import Source
@@ -136,6 +143,7 @@ class StatusChange(Struct, frozen=True, kw_only=True):
     delete_hooks: bool | UnsetType = UNSET
     hooks: tuple[HookRecord, ...] | UnsetType = UNSET
     running_hook: RunningHook | UnsetType | None = UNSET
+    judged: Judged | UnsetType | None = UNSET
     last_handled_refresh_at: str | UnsetType = UNSET
 
     def __add__(self, other: "StatusChange") -> "StatusChange":

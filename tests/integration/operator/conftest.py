@@ -7,16 +7,26 @@ from pathlib import Path
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.accounts import Mode
 from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import Client
 from tests.cluster import CONTROLLERS
 from tests.integration.operator.process import Operator, ended_cleanly
 from tests.integration.operator.tenant import Tenant
-from tests.integration.policies import policies_in_force
 from tests.integration.proxy import Proxy, proxy_before
 
 StartOperator = Callable[..., Operator]
 HAS_FAILED = pytest.StashKey[bool]()
+
+
+def installation_of(system_namespace: str, arguments: Sequence[str]) -> Installation:
+    """The installation that these flags of an operator make."""
+    given = dict(one.removeprefix("--").split("=", 1) for one in arguments if "=" in one)
+    return Installation(
+        system_namespace=system_namespace,
+        mode=Mode(given.get("mode", Mode.CLASSIC)),
+        default_account=given.get("default-service-account", ""),
+    )
 
 
 class Controllers:
@@ -41,10 +51,10 @@ async def tenant(admin: Client) -> AsyncIterator[Tenant]:
 
 
 @pytest.fixture
-async def policies(admin: Client, tenant: Tenant) -> AsyncIterator[Installation]:
-    """The admission policies are in force for operators of the tenant, in classic mode."""
-    async with policies_in_force(admin, Installation(system_namespace=tenant.system)) as installation:
-        yield installation
+async def policies(tenant: Tenant) -> Installation:
+    """The admission policies are in force from now on; else they are from the first deployment with an account on."""
+    await tenant.guard()
+    return tenant.installation
 
 
 @pytest.fixture
@@ -85,6 +95,7 @@ def operators(
         folder: Path | None = None,
         environment: Mapping[str, str] | None = None,
     ) -> Operator:
+        tenant.installation = installation_of(tenant.system, arguments)
         operator = Operator(
             kubeconfig=kubeconfig or plane.kubeconfig,
             folder=folder or tmp_path / f"operator-{len(made)}",

@@ -4,11 +4,14 @@ import asyncio
 import uuid
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
+from time import monotonic
 from typing import Any
 
 import orjson
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
+from rukpak_py.api.policies.installation import Installation
+from rukpak_py.controllers.policy_guard import SETTLE_SECONDS
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError, NotFoundError
@@ -16,6 +19,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, N
 from tests import manifests
 from tests.integration.claims import claim
 from tests.integration.listing import listed
+from tests.integration.policies import install_policies, remove_policies
 from tests.manifests import Document
 from tests.waiting import eventually, until_gone
 
@@ -31,6 +35,9 @@ class Tenant:
         self.name = f"t-{mark}"  # of its deployment, unless a test has several
         self.namespace = f"app-{mark}"
         self.system = f"system-{mark}"
+        self.installation = Installation(system_namespace=self.system)  # of the operators of the tenant
+        self._policies: list[Document] = []
+        self._settled_at = 0.0  # monotonic: of what is created with an account earlier nothing is known
         self._deployed: set[str] = set()
 
     async def begin(self) -> None:
@@ -52,6 +59,15 @@ class Tenant:
                 with suppress(NotFoundError):
                     await self.admin.delete(BUNDLES, "", bundle)
             await self.left_nothing(BUNDLES, name=name)
+        if self._policies:
+            await remove_policies(self.admin, self._policies)
+
+    async def guard(self) -> None:
+        """The admission policies of identities are in force until the tenant ends; they are the same for all tests."""
+        if not self._policies:
+            await install_policies(self.admin, self.installation)
+            self._policies = self.installation.policies()
+            self._settled_at = monotonic() + SETTLE_SECONDS + 2  # times of the server have no fractions
 
     async def publish(self, name: str, documents: Iterable[Document]) -> None:
         """Make a bundle available under this name."""
@@ -61,6 +77,9 @@ class Tenant:
         """Create the deployment, or change it; its uid."""
         name = name or self.name
         self._deployed.add(name)
+        if "serviceAccountName" in spec or self.installation.default_account:
+            await self.guard()
+            await asyncio.sleep(self._settled_at - monotonic())
         body = orjson.dumps(manifests.deployment(name, manifests.source(*sources), **spec))
         answer = await self.admin.apply(BUNDLE_DEPLOYMENTS, "", name, body, field_manager="user", force=True)
         return answer.metadata.uid

@@ -84,7 +84,7 @@ SECRET = Expected("rukpak-secrets", "of namespace system, which needs the verb g
 
 @dataclass(kw_only=True)
 class Room:
-    """What one attempt has: a name of its own, requests as any user, objects that the cluster's admin makes."""
+    """Means of one attempt: a name of its own, requests as any user, objects that the cluster's admin makes."""
 
     session: aiohttp.ClientSession
     connection: Connection
@@ -132,7 +132,7 @@ class Room:
         return {f"{GROUP}/owner-kind": "BundleDeployment", f"{GROUP}/owner-name": self.name}
 
     async def made(self, body: Document) -> Document:
-        """By the cluster's admin; as the server has it."""
+        """Create it as the cluster's admin; the object as the server has it."""
         answer = await self.create(ADMIN, body)
         assert answer.is_success, answer.text
         return answer.body

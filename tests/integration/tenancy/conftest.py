@@ -13,7 +13,6 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import OPERATOR_ACCOUNT
-from rukpak_py.api.policies.installation import Installation
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
@@ -22,6 +21,7 @@ from tests.integration.operator.conftest import (
     StartOperator,
     controllers,
     operators,
+    policies,
     proxy,
     pytest_runtest_makereport,
     tenant,
@@ -31,7 +31,6 @@ from tests.integration.operator.tenant import Tenant
 from tests.integration.policies import (
     apply_policies,
     install_policies,
-    policies_in_force,
     remove_policies,
     until_none_refuses,
 )
@@ -40,11 +39,11 @@ from tests.integration.tenancy.accounts import EVERYTHING, grant_everywhere
 from tests.integration.tenancy.attempts import Room, documents_of, installation_of, room_of
 from tests.integration.tenancy.users import make_users, remove_users
 
-__all__ = ["controllers", "operators", "proxy", "pytest_runtest_makereport", "tenant"]
+__all__ = ["controllers", "operators", "policies", "proxy", "pytest_runtest_makereport", "tenant"]
 
 
 class Grounds:
-    """What the attempts of a module have in common; the policies change with the setting only."""
+    """Users and policies of the attempts of a module; the policies change with the setting only."""
 
     def __init__(self, kubeconfig: Path) -> None:
         self.mark = uuid.uuid4().hex[:8]
@@ -106,10 +105,8 @@ async def guarded_operator(  # noqa: PLR0917 - fixtures
     """An operator with a user of its own, which has every right, while the policies are in force."""
     account = Account(tenant.system, OPERATOR_ACCOUNT)
     await grant_everywhere(admin, account, (EVERYTHING,))
-    async with (
-        policies_in_force(admin, Installation(system_namespace=tenant.system)),
-        proxy_before(plane, tmp_path, user=account.user) as proxy,
-    ):
+    await tenant.guard()
+    async with proxy_before(plane, tmp_path, user=account.user) as proxy:
         operator = operators(kubeconfig=proxy.kubeconfig, arguments=[f"--helm={helm.path}"])
         await operator.start()
         yield operator

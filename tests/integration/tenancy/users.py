@@ -81,7 +81,7 @@ async def make_users(admin: Client, mark: str) -> None:
 
 
 async def remove_users(admin: Client, mark: str) -> None:
-    """What holds for the whole cluster."""
+    """Remove the roles and bindings of the whole cluster."""
     for resource in (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES):
         for one in (await admin.list_metadata(resource)).items:
             if mark in one.metadata.name:

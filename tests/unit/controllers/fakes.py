@@ -1,7 +1,7 @@
 """A client of an API server that only stores and counts, and the controllers' other ports, as small as they go."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,11 +10,13 @@ from typing import Any, cast
 import orjson
 
 from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import Judged
 from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.controllers.events import EventNote, Recorder
+from rukpak_py.controllers.judging import NO_VERDICT, JudgedObject, Judging, Verdict
 from rukpak_py.controllers.ports import ReplyToLookup, ValuesObject
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import KEY_BYTES, DigestKey
@@ -269,7 +271,7 @@ class FakeDigestKeys:
 class ImpersonatingClient(FakeClient):
     user = ""  # of the operator itself
 
-    def acting_as(self, user: str) -> "ImpersonatingClient":
+    def acting_as(self, user: str, *, gate: Callable[[], None] | None = None) -> "ImpersonatingClient":
         other = ImpersonatingClient()
         other.user = user
         return other
@@ -324,6 +326,24 @@ class FakeSources:
 
     async def clean_up(self, bundle: str, _uid: str, _source: Source) -> None:
         self.settled.append(bundle)
+
+
+class Trusting(Judging):
+    """Judging where the policies have judged everything."""
+
+    def __init__(self) -> None:
+        pass
+
+    def is_free(self, obj: JudgedObject) -> None:
+        pass
+
+    def forget(self, uid: str) -> None:
+        pass
+
+    async def judge(
+        self, resource: Resource, obj: JudgedObject, judged: Judged | None, *, has_account: bool
+    ) -> Verdict:
+        return NO_VERDICT
 
 
 @dataclass

@@ -61,7 +61,16 @@ from rukpak_py.kube.errors import ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.apply.lives import key
 from tests.unit.controllers.deployment.parts import identities
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeDigestKeys, FakeEvents, FakeValuesObjects, refusal
+from tests.unit.controllers.fakes import (
+    NOW,
+    Clock,
+    FakeClient,
+    FakeDigestKeys,
+    FakeEvents,
+    FakeValuesObjects,
+    Trusting,
+    refusal,
+)
 from tests.unit.controllers.result.concluding import fact, progress
 from tests.unit.controllers.values import (
     DIGEST,
@@ -226,6 +235,7 @@ class Bench:
             ),
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, identities=self.identities),
             identities=self.identities,
+            judging=Trusting(),
             attempts=AttemptFactory(ports, lambda _name: True, self.identities),
             reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),
             classes={PLAIN_CLASS, *classes},

@@ -29,7 +29,8 @@ from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS, StatusWriter
 from rukpak_py.core.repair_backoff import REPAIRS, REST_SECONDS
 from rukpak_py.kube.errors import ApiError, ForbiddenError, InvalidError, ServerUnavailableError, StaleError
 from rukpak_py.kube.resources import BUNDLE_INSTANCES
-from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, refusal
+from tests.unit.controllers.deployment.parts import identities
+from tests.unit.controllers.fakes import NOW, Clock, FakeClient, FakeEvents, Trusting, refusal
 from tests.unit.controllers.values import START, deployment
 
 INSTANCE_UID = "uid-of-instance"
@@ -71,6 +72,8 @@ class Bench:
         self.reconciler = InstanceReconciler(
             instances=self.instances,
             deployments=self.deployments,
+            identities=identities(),
+            judging=Trusting(),
             child=ChildDeployment(
                 client,
                 self.deployments,

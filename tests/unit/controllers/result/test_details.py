@@ -6,6 +6,7 @@ from rukpak_py.controllers.result import bundle_details as bundles
 from rukpak_py.controllers.result import deployment_details as deployments
 from rukpak_py.controllers.result import hook_details as hooks
 from rukpak_py.controllers.result import object_details as objects
+from rukpak_py.controllers.result import policy_details as policies
 from rukpak_py.controllers.result.progress import NO_DETAIL, Detail, Words
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
@@ -22,6 +23,15 @@ KEPT = objects.KeptObject(kind="Namespace", namespace="", name="n", reason="Hold
 TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (NO_DETAIL, (), ""),
     (Words(words="a\nb"), (), "a\nb"),
+    (
+        policies.PoliciesMissing(problems=("A x does not exist", "B y: spec.z is missing")),
+        (),
+        (
+            "no service account is impersonated, because the policies are not in force: A x does not exist, and 1 "
+            "more. Run helm upgrade or kubectl apply with the release of this operator (kubectl replace, where others "
+            "added entries)"
+        ),
+    ),
     (bundles.Unpacking(source="http"), (), ""),
     (bundles.ContentPending(source="image", message="Back-off"), (), "Back-off"),
     (

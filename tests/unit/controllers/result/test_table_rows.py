@@ -67,7 +67,7 @@ class Seen:
 
 
 # Failures that a look finds without an attempt
-FOUND = {C.CLASS_UNKNOWN, C.ACCOUNT_REQUIRED, C.DIGEST_CHANGED, C.SPEC_CHANGED}
+FOUND = {C.CLASS_UNKNOWN, C.ACCOUNT_REQUIRED, C.NOT_JUDGED, C.DIGEST_CHANGED, C.SPEC_CHANGED}
 
 # Of content that is wanted, where nothing is installed
 WANTED = [
@@ -75,6 +75,8 @@ WANTED = [
     Seen(C.CLASS_NOT_SERVED, "", "Unknown ClassNotServed", "Warning ClassNotServed"),
     Seen(C.CLASS_UNKNOWN, "", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.ACCOUNT_REQUIRED, "", "False AccountRequired Stalled", "Warning AccountRequired"),
+    Seen(C.POLICY_MISSING, "", "False PolicyMissing", "Warning PolicyMissing"),
+    Seen(C.NOT_JUDGED, "", "False NotJudged Stalled", "Warning NotJudged"),
     Seen(C.UNPACK_CLASS, "HasValidBundle False ClassUnknown", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.STATUS_TOO_LARGE, "", "False StatusTooLarge Stalled", "Warning StatusTooLarge"),
     Seen(C.BUNDLE_CONTENT, NO_BUNDLE, "False ContentError Stalled", "Warning ReconcileFailed"),

@@ -1,0 +1,297 @@
+"""Proof that the admission policies of identities are in force: without it, no account is impersonated.
+
+A check reads each policy and binding and compares its whole spec with what this operator would ship: one that differs
+in a single field may let everything through. Then it tries to create an object, in a dry run, that the policies refuse
+to every user; their answer carries their revision, so the API server that answered enforces them. A spec alone is no
+proof: the admission plugin may be off.
+
+* Nothing is asked before a deployment needs an answer. From then on a watch tells of changes, and a check every minute
+  of what no watch shows.
+* `uid` and `generation` of policies and bindings are the identity of what stands: while it is the same, there was no
+  gap. A gap that this process has seen, and another identity, begin another era.
+* How long they have stood follows from times of the API server alone: when the newest of them was created or changed,
+  and the date of an answer.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from email.utils import parsedate_to_datetime
+from itertools import starmap
+from typing import Any, NamedTuple
+
+import msgspec
+
+from rukpak_py.api.names import BUNDLE_KIND
+from rukpak_py.api.policies.document import POLICY_KIND, Document
+from rukpak_py.api.policies.installation import Installation, probes
+from rukpak_py.core.errors import AccessError, RukPakError
+from rukpak_py.core.objects import ObjectKey, canonical_json
+from rukpak_py.core.text import excerpt
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, InvalidError, NotFoundError
+from rukpak_py.kube.informer import Informer
+from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
+from rukpak_py.kube.pace import Backoff
+from rukpak_py.kube.resources import (
+    ADMISSION_POLICIES,
+    ADMISSION_POLICY_BINDINGS,
+    BUNDLE_DEPLOYMENTS,
+    BUNDLES,
+    Resource,
+)
+from rukpak_py.kube.seen_versions import OnRestore
+
+LOG = logging.getLogger(__name__)
+SETTLE_SECONDS = 5.0  # every API server has taken a change up by then: each looks once a second
+CHECK_SECONDS = 60.0  # between two checks of what no watch shows
+RETRY_SECONDS = 1.0  # after one that got no answer, or found what is stored and not enforced; then twice as long
+SHOWN = 60  # characters of a value, or of an answer
+
+
+class Era(NamedTuple):
+    """A time without a gap."""
+
+    identity: str  # digest of uids and generations
+    number: int  # 0: this process has seen no gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """Result of one check. Times are those of the loop, but for `changed`."""
+
+    began: float  # before its first request
+    era: Era
+    since: float  # they stand unchanged from then on
+    changed: float  # the same by the clock of the API server, in seconds
+    problems: tuple[str, ...] = ()
+    is_stored: bool = True  # as shipped; each API server takes a change up within a second
+
+    @property
+    def is_in_force(self) -> bool:
+        return not self.problems
+
+    @property
+    def settles_at(self) -> float:
+        return self.since + SETTLE_SECONDS
+
+
+class PolicyGuard:
+    def __init__(
+        self,
+        client: Client,
+        installation: Installation,
+        *,
+        is_needed: Callable[[], bool],
+        on_change: Callable[[], None],
+        on_restore: OnRestore | None = None,
+    ) -> None:
+        """`is_needed`: some deployment has an account. `on_change`: the policies came into force, or went out of it."""
+        self._client = client
+        self._installation = installation
+        self._documents = {_key(one): one for one in installation.guards()}
+        self._is_needed = is_needed
+        self._on_change = on_change
+        self._latest: Standing | None = None  # None: never asked, or in doubt
+        self._former: Standing | None = None  # the last result, in doubt or not
+        self._heads: dict[ObjectKey, tuple[str, int]] = {}  # uid and generation at the last check
+        self._doubted = float("-inf")
+        self._gaps = 0
+        self._lock = asyncio.Lock()
+        self._recheck = asyncio.Event()
+        self._task: asyncio.Task[None] | None = None
+        self.informers = tuple(  # by name: the operator may have no right to see others
+            Informer(
+                client,
+                _resource(one),
+                field_selector=f"metadata.name={key.name}",
+                on_change=self._changed,
+                on_restore=on_restore,
+            )
+            for key, one in self._documents.items()
+        )
+
+    @property
+    def latest(self) -> Standing | None:
+        """None: it is not known at the moment."""
+        return self._latest
+
+    def demand(self) -> None:
+        """Raise unless the policies are in force, as far as is known; see `Client.fenced`."""
+        if self._latest is None or not self._latest.is_in_force:
+            message = "the admission policies that guard identities are not in force: no account is impersonated"
+            raise ForbiddenError(ErrorAnswer(subject="impersonate", status=403, reason="Forbidden", message=message))
+
+    async def standing(self, *, after: float) -> Standing:
+        """Result of a check that began after that time of the loop. ApiError: there is none at the moment."""
+        async with self._lock:
+            while self._latest is None or self._latest.began < after:
+                await self._check()
+            self._start()
+            return self._latest
+
+    async def close(self) -> None:
+        if self._task is None:
+            return
+        self._task.cancel()
+        with suppress(asyncio.CancelledError):
+            await self._task
+        for informer in self.informers:
+            await informer.stop()
+
+    def _start(self) -> None:
+        """Watch from the first check on: what the watch shows at its beginning is known then."""
+        if self._task is None:
+            for informer in self.informers:
+                informer.start()
+            self._task = asyncio.create_task(self._run(), name="policy guard")
+
+    async def _run(self) -> None:
+        for informer in self.informers:
+            await informer.wait_synced()
+        if any(all(informer.get(key) is None for informer in self.informers) for key in self._documents):
+            self._doubt()  # it went after the check, and before the watch began
+        pause = Backoff(first=RETRY_SECONDS, limit=CHECK_SECONDS)
+        while True:
+            is_open = self._latest is None or (not self._latest.is_in_force and self._latest.is_stored)
+            with suppress(TimeoutError):
+                async with asyncio.timeout(pause.next() if is_open else CHECK_SECONDS):
+                    await self._recheck.wait()
+                pause.reset()
+            self._recheck.clear()
+            if not self._is_needed():
+                continue
+            try:
+                await self.standing(after=asyncio.get_running_loop().time())
+            except RukPakError as error:
+                LOG.warning("cannot see whether the admission policies are in force: %s", error)
+
+    def _changed(self, key: ObjectKey, _old: LiveObject | None, new: LiveObject | None) -> None:
+        if key not in self._documents:
+            return
+        if new is None or self._heads.get(key) != (new.metadata.uid, new.metadata.generation):
+            self._doubt()
+
+    def _doubt(self) -> None:
+        self._latest, self._doubted = None, asyncio.get_running_loop().time()
+        self._recheck.set()
+
+    async def _check(self) -> None:
+        began = asyncio.get_running_loop().time()
+        found = await asyncio.gather(*starmap(self._read, self._documents.items()))
+        problems = tuple(one for one in found if isinstance(one, str))
+        heads = {key: one for key, one in zip(self._documents, found, strict=True) if isinstance(one, Metadata)}
+        self._heads = {key: (one.uid, one.generation) for key, one in heads.items()}
+        is_stored = not problems
+        if is_stored:
+            problems = tuple(one for one in await asyncio.gather(*map(self._probed, probes())) if one)
+        if problems:
+            standing = self._broken(began, problems, is_stored=is_stored)
+        else:
+            standing = await self._whole(began, heads)
+        former, self._former = self._former, standing
+        self._latest = standing if self._doubted < began else None
+        if former is None or former.era != standing.era:
+            self._tell(standing, is_news=former is not None)
+
+    def _broken(self, began: float, problems: tuple[str, ...], *, is_stored: bool) -> Standing:
+        if self._former is None or self._former.is_in_force:
+            self._gaps += 1
+        era = Era("", self._gaps)
+        return Standing(began=began, era=era, since=began, changed=0.0, problems=problems, is_stored=is_stored)
+
+    async def _whole(self, began: float, heads: dict[ObjectKey, Metadata]) -> Standing:
+        former, identity = self._former, hashlib.sha256(canonical_json(sorted(self._heads.values()))).hexdigest()
+        if former is not None and former.era == Era(identity, self._gaps):
+            return Standing(began=began, era=former.era, since=former.since, changed=former.changed)
+        now = await self._server_time()
+        if former is None:
+            changed = max(last_change(one, now) for one in heads.values())
+            since = began - max(now - changed, 0.0)
+            return Standing(began=began, era=Era(identity, self._gaps), since=since, changed=changed)
+        self._gaps += former.is_in_force  # they were made again, or changed and changed back
+        return Standing(began=began, era=Era(identity, self._gaps), since=began, changed=now)
+
+    def _tell(self, standing: Standing, *, is_news: bool) -> None:
+        if standing.is_in_force:
+            LOG.info("the admission policies that guard identities are in force")
+        else:
+            LOG.warning("the admission policies are not in force: %s", "; ".join(standing.problems))
+        if is_news:
+            self._on_change()
+
+    async def _read(self, key: ObjectKey, document: Document) -> Metadata | str:
+        """Metadata of one that is as it should be, else a sentence about what is wrong."""
+        try:
+            body = await self._client.get(_resource(document), "", key.name)
+        except NotFoundError:
+            return f"{key.kind} {key.name} does not exist"
+        except ForbiddenError as error:
+            return f"{key.kind} {key.name} cannot be read: {error.message}"
+        difference = difference_of(document["spec"], msgspec.json.decode(body).get("spec"), "spec")
+        return f"{key.kind} {key.name}: {difference}" if difference else decode_metadata(body)
+
+    async def _probed(self, probe: Document) -> str:
+        """Empty: the policies refused it."""
+        resource = BUNDLES if probe["kind"] == BUNDLE_KIND else BUNDLE_DEPLOYMENTS
+        named = f"the API server does not enforce them for {resource.plural}"
+        try:
+            await self._client.create(resource, "", canonical_json(probe), dry_run=True)
+        except (AccessError, InvalidError) as error:
+            answer = str(error)
+            return "" if self._installation.answer in answer else f"{named}, it answers: {excerpt(answer, SHOWN)}"
+        return f"{named}: is its admission plugin ValidatingAdmissionPolicy switched off, or are they a moment old?"
+
+    async def _server_time(self) -> float:
+        answer = await self._client.raw_get("/version")
+        try:
+            return parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+        except ValueError:
+            return float("inf")  # nothing is known to be newer
+
+
+def difference_of(wanted: Any, live: Any, path: str) -> str:
+    """Words about the first field that differs; empty where there is none."""
+    if isinstance(wanted, dict) and isinstance(live, dict):
+        for name in sorted(wanted.keys() | live.keys()):
+            within = f"{path}.{name}"
+            if name not in live:
+                return f"{within} is missing"
+            if name not in wanted:
+                return f"{within} is set, and should not be"
+            if found := difference_of(wanted[name], live[name], within):
+                return found
+        return ""
+    if isinstance(wanted, list) and isinstance(live, list):
+        if len(wanted) != len(live):
+            return f"{path} has {len(live)} entries, and should have {len(wanted)}"
+        pairs = enumerate(zip(wanted, live, strict=True))
+        return next((found for n, (a, b) in pairs if (found := difference_of(a, b, f"{path}[{n}]"))), "")
+    return (
+        "" if wanted == live else f"{path} is {excerpt(str(live), SHOWN)}, and should be {excerpt(str(wanted), SHOWN)}"
+    )
+
+
+def last_change(metadata: Metadata, unknown: float) -> float:
+    """Time of the last change of the spec, or a later one: the server writes these. `unknown`: where it is lost."""
+    created = _seconds(metadata.creation_timestamp)
+    if metadata.generation == 1:
+        return created if created is not None else unknown
+    times = [_seconds(one.time) for one in metadata.managed_fields]
+    return max((one for one in times if one is not None), default=unknown)
+
+
+def _seconds(time: str | None) -> float | None:
+    return datetime.fromisoformat(time).timestamp() if time else None
+
+
+def _key(document: Document) -> ObjectKey:
+    return _resource(document).key("", document["metadata"]["name"])
+
+
+def _resource(document: Document) -> Resource:
+    return ADMISSION_POLICIES if document["kind"] == POLICY_KIND else ADMISSION_POLICY_BINDINGS

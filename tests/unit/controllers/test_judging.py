@@ -1,0 +1,201 @@
+"""Proofs that the policies have judged a state, and what becomes of the record; the guard is a double."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, Judged
+from rukpak_py.api.metadata import ObjectMeta, OwnerReference
+from rukpak_py.controllers.judging import Judging, Verdict, metadata_digest, state_of, with_gap
+from rukpak_py.controllers.policy_guard import Era, Standing
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.kube.metadata import Metadata
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
+from tests.unit.controllers.values import deployment
+
+NOW = 1000.0
+CHANGED = 1_700_000_000.0  # 2023-11-14T22:13:20Z
+LATER, EARLIER = "2023-11-14T22:13:26Z", "2023-11-14T22:13:25Z"
+POLICIES = "policies"
+
+
+def standing(*problems: str, number: int = 0, since: float = NOW - 60.0) -> Standing:
+    return Standing(began=NOW, era=Era(POLICIES, number), since=since, changed=CHANGED, problems=problems)
+
+
+class Guard:
+    def __init__(self, now: Standing) -> None:
+        self.latest: Standing | None = None
+        self.now, self.checks = now, 0
+
+    async def standing(self, *, after: float) -> Standing:
+        self.checks += 1
+        self.latest = self.now
+        return self.now
+
+
+class Server:
+    """Server whose GETs show one object."""
+
+    def __init__(self) -> None:
+        self.live = Metadata()
+        self.reads = 0
+
+    async def get_metadata(self, *_: Any) -> Metadata:
+        self.reads += 1
+        return self.live
+
+
+class Bench:
+    def __init__(self, now: Standing) -> None:
+        self.guard, self.server, self.time = Guard(now), Server(), NOW
+        client: Any = self.server
+        guard: Any = self.guard
+        self.judging = Judging(client, guard, clock=lambda: self.time)
+
+    async def judge(self, one: BundleDeployment, judged: Judged | None = None, *, has_account: bool = True) -> Verdict:
+        metadata = one.metadata
+        self.server.live = self.server.live if self.server.live.name else live(metadata)
+        return await self.judging.judge(BUNDLE_DEPLOYMENTS, one, judged, has_account=has_account)
+
+
+def live(metadata: ObjectMeta) -> Metadata:
+    return Metadata(
+        name=metadata.name,
+        uid=metadata.uid,
+        generation=metadata.generation,
+        resource_version=metadata.resource_version,
+        sent_annotations=dict(metadata.annotations),
+    )
+
+
+def one(note: str = "a", *, version: int = 5, created: str = EARLIER) -> BundleDeployment:
+    metadata = ObjectMeta(
+        name="shop",
+        uid="uid",
+        generation=2,
+        resource_version=str(version),
+        creation_timestamp=created,
+        annotations={"note": note},
+    )
+    return BundleDeployment(metadata=metadata, spec=deployment().spec)
+
+
+def record(of: BundleDeployment, policies: str = POLICIES) -> Judged:
+    state = state_of(of.metadata)
+    return Judged(generation=state.generation, metadata=state.metadata, policies=policies)
+
+
+def cause(verdict: Verdict) -> Cause | None:
+    return verdict.fact.cause if verdict.fact is not None else None
+
+
+@pytest.mark.parametrize(
+    ("judged", "created", "number", "is_judged"),
+    [
+        (record(one()), EARLIER, 1, True),
+        (record(one(), "others"), EARLIER, 1, True),
+        (record(one("b")), EARLIER, 0, True),
+        (record(one("b")), EARLIER, 1, False),
+        (record(one("b"), "others"), EARLIER, 0, False),
+        (record(one("b"), ""), EARLIER, 0, False),
+        (None, LATER, 0, True),
+        (None, EARLIER, 0, False),
+        (with_gap(None), LATER, 0, False),
+        (record(one("b"), ""), LATER, 0, False),
+    ],
+    ids=[
+        "this state is recorded",
+        "this state is recorded, with other policies",
+        "no gap since another state",
+        "a gap that this process saw since another state",
+        "other policies since another state",
+        "a gap that a former process saw",
+        "created after the policies had settled",
+        "created before",
+        "created in a gap",
+        "created later, and changed in a gap",
+    ],
+)
+async def test_proof(judged: Judged | None, created: str, number: int, *, is_judged: bool) -> None:
+    bench = Bench(standing(number=number))
+    verdict = await bench.judge(one(created=created), judged)
+    assert cause(verdict) == (None if is_judged else Cause.NOT_JUDGED)
+
+
+async def test_a_state_that_is_judged_is_recorded_with_the_policies_and_asked_for_once() -> None:
+    bench = Bench(standing())
+    verdict = await bench.judge(one(created=LATER))
+    assert verdict == Verdict(judged=record(one()))
+    assert await bench.judge(one(created=LATER, version=6), record(one())) == Verdict()
+    assert (bench.guard.checks, bench.server.reads) == (1, 0)
+
+
+async def test_a_former_record_is_renewed_once_the_policies_have_settled_and_the_server_shows_the_same() -> None:
+    bench = Bench(standing(since=NOW - 1.0))
+    former = record(one(), "others")
+    assert await bench.judge(one(), former) == Verdict(look_at=NOW + 4.0)
+    bench.time = NOW + 4.0
+    assert await bench.judge(one(), former) == Verdict(judged=record(one()))
+    assert bench.server.reads == 1
+
+
+async def test_a_former_record_is_not_renewed_while_an_event_is_on_its_way() -> None:
+    bench = Bench(standing())
+    bench.server.live = live(one("b", version=6).metadata)
+    assert await bench.judge(one(), record(one(), "others")) == Verdict()
+    assert cause(await bench.judge(one("b", version=6), record(one(), "others"))) is Cause.NOT_JUDGED
+
+
+async def test_written_again_it_is_judged() -> None:
+    bench = Bench(standing(number=1))
+    first = await bench.judge(one())
+    assert (cause(first), first.judged) == (Cause.NOT_JUDGED, with_gap(None))
+    assert cause(await bench.judge(one(version=6), with_gap(None))) is Cause.NOT_JUDGED  # a status was written
+    assert cause(await bench.judge(one("older", version=4), with_gap(None))) is Cause.NOT_JUDGED
+    assert await bench.judge(one("b", version=7), with_gap(None)) == Verdict(judged=record(one("b")))
+
+
+async def test_written_again_before_another_gap_it_is_not() -> None:
+    bench = Bench(standing(number=1))
+    await bench.judge(one())
+    bench.guard.now = standing(number=2)
+    assert cause(await bench.judge(one("b", version=7), with_gap(None))) is Cause.NOT_JUDGED
+
+
+async def test_while_the_policies_settle_it_is_too_early_to_say() -> None:
+    bench = Bench(standing(number=1, since=NOW - 1.0))
+    verdict = await bench.judge(one())
+    assert (cause(verdict), verdict.look_at, bench.server.reads) == (Cause.POLICY_MISSING, NOW + 4.0, 0)
+
+
+@pytest.mark.parametrize(
+    ("judged", "marked"),
+    [(None, with_gap(None)), (record(one()), record(one(), "")), (record(one(), ""), UNSET)],
+    ids=["never judged", "judged", "known"],
+)
+async def test_a_gap_is_marked_in_the_status(judged: Judged | None, marked: Any) -> None:
+    verdict = await Bench(standing("a policy does not exist")).judge(one(created=LATER), judged)
+    assert (cause(verdict), verdict.judged) == (Cause.POLICY_MISSING, marked)
+
+
+@pytest.mark.parametrize(("age", "is_judged"), [(126.0, True), (124.0, False)])
+async def test_a_first_account_is_judged_where_the_policies_are_older_than_any_lag(
+    age: float, *, is_judged: bool
+) -> None:
+    bench = Bench(standing(since=NOW - age))
+    bench.judging.is_free(one())
+    assert cause(await bench.judge(one("b", version=6))) == (None if is_judged else Cause.NOT_JUDGED)
+
+
+async def test_an_account_that_was_taken_away_is_forgotten_when_that_was_judged() -> None:
+    bench = Bench(standing())
+    for _ in range(2):  # the status may be written later
+        assert await bench.judge(one("b"), record(one()), has_account=False) == Verdict(judged=None)
+
+
+def test_digest_of_metadata_is_what_former_processes_recorded() -> None:
+    owner = OwnerReference(api_version="v1", kind="ConfigMap", name="a", uid="u")
+    digest = metadata_digest({"a": "b"}, {"c": "d"}, [owner], ["e/f"])
+    assert digest == "881417bfaa7126099ab61b6ed097955732f006b4d9537852519c8d99ae6a9efe"

@@ -1,0 +1,38 @@
+"""How a policy differs from what was shipped, and when it last changed."""
+
+from typing import Any
+
+import pytest
+
+from rukpak_py.controllers.policy_guard import difference_of, last_change
+from rukpak_py.kube.metadata import ManagedFields, Metadata
+
+
+@pytest.mark.parametrize(
+    ("live", "words"),
+    [
+        ({"a": [{"b": 1}], "c": {}}, ""),
+        ({"a": [{"b": 1}]}, "spec.c is missing"),
+        ({"a": [{"b": 1}], "c": {}, "d": 1}, "spec.d is set, and should not be"),
+        ({"a": [{"b": 1}, {}], "c": {}}, "spec.a has 2 entries, and should have 1"),
+        ({"a": [{"b": 2}], "c": {}}, "spec.a[0].b is 2, and should be 1"),
+        (None, "spec is None, and should be {'a': [{'b': 1}], 'c': {}}"),
+    ],
+)
+def test_the_first_difference_is_named(live: Any, words: str) -> None:
+    assert difference_of({"a": [{"b": 1}], "c": {}}, live, "spec") == words
+
+
+@pytest.mark.parametrize(
+    ("generation", "times", "expected"),
+    [(1, ["2023-11-14T22:14:20Z"], 0.0), (2, ["2023-11-14T22:13:25Z", "2023-11-14T22:13:30Z"], 10.0), (2, [], 99.0)],
+    ids=["as created", "changed", "its times are lost"],
+)
+def test_last_change_is_what_the_server_says(generation: int, times: list[str], expected: float) -> None:
+    began = 1_700_000_000.0
+    metadata = Metadata(
+        generation=generation,
+        creation_timestamp="2023-11-14T22:13:20Z",
+        sent_managed_fields=[ManagedFields(time=one) for one in times],
+    )
+    assert last_change(metadata, began + 99.0) == began + expected
