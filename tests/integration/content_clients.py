@@ -76,7 +76,7 @@ class Caller:
 
 def shipped_rules(role: str) -> list[dict[str, Any]]:
     """Rules of a ClusterRole, as it is installed."""
-    documents = yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader)
+    documents = filter(None, yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader))  # some are empty
     (found,) = (one["rules"] for one in documents if (one["kind"], one["metadata"]["name"]) == ("ClusterRole", role))
     return list(found)
 

@@ -171,7 +171,7 @@ async def test_right_that_goes_during_an_upgrade_is_named_and_the_upgrade_ends_w
     await grant(tenant.admin, account, (rule("configmaps", verbs=("get", "list", "watch")),))
     await tenant.publish("next", [config_map("settings", tenant.namespace, v="2")])
     await tenant.deploy("next", installNamespace=tenant.namespace, serviceAccountName="installer")
-    await until_told(tenant, "Installed", 'cannot patch resource "configmaps"', reason="UpgradeFailed")
+    await until_told(tenant, "Installed", f"ServiceAccount {account} lacks", '"patch"', reason="UpgradeFailed")
     assert await value_of(tenant) == "1"
 
     await grant(tenant.admin, account, (INSTALLS,))
