@@ -29,7 +29,7 @@ PREPARED = {
 }
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def _empty_cluster(kubectl: Kubectl, loaded_images: None) -> Iterator[None]:
     del loaded_images  # only has to have happened
     remove_everything(kubectl)
@@ -59,6 +59,16 @@ def test_pages_show_what_is_printed(kubectl: Kubectl, environment: Mapping[str, 
         for page in others:
             follow(page, environment)
         follow(mark + rest, environment)
+    except AssertionError:
+        print(Release(helm=chart.helm(), kubectl=kubectl).diagnosis())
+        raise
+
+
+@pytest.mark.usefixtures("_empty_cluster")
+def test_tenant_installs_with_the_rights_of_an_account(kubectl: Kubectl, environment: Mapping[str, str]) -> None:
+    """The page on least privilege, from the rights of an account to its removal, with the operator in mode narrow."""
+    try:
+        follow((ROOT / "docs/permissions.md").read_text(encoding="utf-8"), environment)
     except AssertionError:
         print(Release(helm=chart.helm(), kubectl=kubectl).diagnosis())
         raise

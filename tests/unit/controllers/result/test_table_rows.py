@@ -75,7 +75,7 @@ WANTED = [
     Seen(C.CLASS_NOT_SERVED, "", "Unknown ClassNotServed", "Warning ClassNotServed"),
     Seen(C.CLASS_UNKNOWN, "", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.ACCOUNT_REQUIRED, "", "False AccountRequired Stalled", "Warning AccountRequired"),
-    Seen(C.POLICY_MISSING, "", "False PolicyMissing", "Warning PolicyMissing"),
+    Seen(C.POLICY_MISSING, "", "False PolicyMissing Reconciling", "Warning PolicyMissing"),
     Seen(C.NOT_JUDGED, "", "False NotJudged Stalled", "Warning NotJudged"),
     Seen(C.UNPACK_CLASS, "HasValidBundle False ClassUnknown", "False ClassUnknown Stalled", "Warning ClassUnknown"),
     Seen(C.STATUS_TOO_LARGE, "", "False StatusTooLarge Stalled", "Warning StatusTooLarge"),
