@@ -59,7 +59,7 @@ class FakeClient:
     def timed(self, _: object) -> "FakeClient":
         return self
 
-    def acting_as(self, _user: str) -> "FakeClient":
+    def acting_as(self, _user: str, *, gate: Callable[[], None] | None = None) -> "FakeClient":  # noqa: ARG002 - as Client
         return self
 
     def put(self, kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
