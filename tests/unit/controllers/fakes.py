@@ -59,7 +59,7 @@ class FakeClient:
     def timed(self, _: object) -> "FakeClient":
         return self
 
-    def acting_as(self, _user: str, *, gate: Callable[[], None] | None = None) -> "FakeClient":  # noqa: ARG002 - as Client
+    def acting_as(self, _user: str, *, gate: Callable[[], None] | None = None) -> "FakeClient":
         return self
 
     def put(self, kind: str, manifest: Mapping[str, Any]) -> dict[str, Any]:
