@@ -24,6 +24,8 @@ async def publish(tenant: Tenant, text: str, name: str = "chart", *, crds: str =
 async def deploy(tenant: Tenant, items: list[Document], *, name: str = "", **spec: object) -> None:
     name = name or tenant.name
     tenant.sees_to(name)
+    if "serviceAccountName" in spec:
+        await tenant.settled()
     inner = {"provisionerClassName": HELM_CLASS, "source": {"type": "configMaps", "configMaps": items}}
     given = {"provisionerClassName": HELM_CLASS, "installNamespace": tenant.namespace, "template": {"spec": inner}}
     body = {"apiVersion": API_VERSION, "kind": "BundleDeployment", "metadata": {"name": name}}

@@ -69,6 +69,11 @@ class Tenant:
             self._policies = self.installation.policies()
             self._settled_at = monotonic() + SETTLE_SECONDS + 2  # times of the server have no fractions
 
+    async def settled(self) -> None:
+        """The policies are in force, and what is created with an account from now on is judged by them."""
+        await self.guard()
+        await asyncio.sleep(self._settled_at - monotonic())
+
     async def publish(self, name: str, documents: Iterable[Document]) -> None:
         """Make a bundle available under this name."""
         await self.admin.create(CONFIG_MAPS, self.system, manifests.content(name, self.system, documents))
@@ -78,8 +83,7 @@ class Tenant:
         name = name or self.name
         self._deployed.add(name)
         if "serviceAccountName" in spec or self.installation.default_account:
-            await self.guard()
-            await asyncio.sleep(self._settled_at - monotonic())
+            await self.settled()
         body = orjson.dumps(manifests.deployment(name, manifests.source(*sources), **spec))
         answer = await self.admin.apply(BUNDLE_DEPLOYMENTS, "", name, body, field_manager="user", force=True)
         return answer.metadata.uid

@@ -11,6 +11,7 @@ from e2e.cluster.audit import AuditedRequest, audited
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import GROUP, OPERATOR_ACCOUNT
+from rukpak_py.api.policies.document import PROBE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +22,7 @@ class OwnRight:
     resource: str  # with its group; a star: any
     reason: str
     in_system: bool = False  # only in the system namespace
+    name: str = ""  # of the only object
 
     def covers(self, request: AuditedRequest, system: str) -> bool:
         resource = f"{request.resource}.{request.group}" if request.group else request.resource
@@ -28,9 +30,11 @@ class OwnRight:
             request.verb in self.verbs
             and self.resource in {"*", resource}
             and (not self.in_system or request.namespace == system)
+            and self.name in {"", request.name}
         )
 
 
+GUARDS = "whether the policies stand guard"
 OWN_RIGHTS = (
     OwnRight(verbs=("watch",), resource="*", reason="watches serve objects that carry the uid of a deployment of ours"),
     OwnRight(verbs=("create", "delete"), resource=f"bundles.{GROUP}", reason="our own kind"),
@@ -54,6 +58,10 @@ OWN_RIGHTS = (
         resource="validatingwebhookconfigurations.admissionregistration.k8s.io",
         reason="its own webhooks",
     ),
+    OwnRight(verbs=("get",), resource="validatingadmissionpolicies.admissionregistration.k8s.io", reason=GUARDS),
+    OwnRight(verbs=("get",), resource="validatingadmissionpolicybindings.admissionregistration.k8s.io", reason=GUARDS),
+    OwnRight(verbs=("create",), resource=f"bundledeployments.{GROUP}", reason=GUARDS, name=PROBE),
+    OwnRight(verbs=("get",), resource="serviceaccounts", reason="whether the account exists"),
     OwnRight(verbs=("list",), resource="namespaces", reason="first look at a watched kind"),
     OwnRight(verbs=("get",), resource="endpointslices.discovery.k8s.io", reason="addresses of the API server"),
 )

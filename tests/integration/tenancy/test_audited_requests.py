@@ -85,6 +85,7 @@ async def test_olm_bundle_with_webhooks_is_served_with_the_rights_of_its_account
     spec = await olm.published(tenant, package, webhooks=webhooks)
     watcher.requests()
     tenant.sees_to(tenant.name)
+    await tenant.settled()
     body = manifests.manifest(
         API_VERSION, BUNDLE_DEPLOYMENT_KIND, tenant.name, spec={**spec, "serviceAccountName": account.name}
     )
