@@ -58,7 +58,13 @@ class Refusals:
 
     @property
     def all(self) -> set[str]:
-        return {f"{one.method} {one.path}" for one in self.proxy.seen if one.status == 403}
+        """But for probes: objects of our own kinds, in a dry run, which the policies refuse to every user."""
+        probes = {"bundles", "bundledeployments"}
+        return {
+            f"{one.method} {one.path}"
+            for one in self.proxy.seen
+            if one.status == 403 and not (one.is_dry_run and one.resource in probes)
+        }
 
 
 @pytest.fixture
@@ -172,6 +178,7 @@ async def test_deployment_without_an_account_is_refused_and_goes_on_when_it_name
     await rights.account(tenant.namespace, INSTALLER, RULES)
     await rights.watched("kinds", *KINDS)
     await tenant.publish("v1", [settings(tenant, "1")])
+    await tenant.settled()
     await tenant.deploy("v1")
     told = await tenant.until(lambda one: condition(one, "Ready").get("reason") == "AccountRequired", what="refused")
     assert condition(told, "Stalled")["status"] == "True"
