@@ -379,7 +379,7 @@ async def test_the_role_of_the_chart_is_enough(bench: Bench, registry: Registry)
     (role,) = [
         one
         for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader)
-        if (one["kind"], one["metadata"]["name"]) == ROLE
+        if one is not None and (one["kind"], one["metadata"]["name"]) == ROLE
     ]
     reference = {"apiGroup": RBAC, "kind": "Role", "name": "pods"}
     subjects = [{"kind": "ServiceAccount", "name": "operator", "namespace": bench.namespace}]

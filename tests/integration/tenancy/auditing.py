@@ -100,6 +100,8 @@ class Watcher:
         """All requests: none of them had other rights than the account's, or the operator's for a known reason."""
         requests = self.requests()
         own = [one for one in requests if not one.account]
-        assert [str(one) for one in own if not any(row.covers(one, self.system) for row in OWN_RIGHTS)] == []
-        assert {one.account for one in requests} <= {"", self.account.user}
+        unexplained = [str(one) for one in own if not any(row.covers(one, self.system) for row in OWN_RIGHTS)]
+        assert unexplained == [], unexplained
+        accounts = {one.account for one in requests} - {"", self.account.user}
+        assert accounts == set(), accounts
         return requests

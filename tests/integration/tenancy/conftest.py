@@ -6,6 +6,7 @@ All on the control plane of the worker.
 import asyncio
 import uuid
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -16,7 +17,10 @@ from rukpak_py.api.names import OPERATOR_ACCOUNT
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from tests.cluster import WORKERS_PLANE
+from tests.integration.listing import listed
 from tests.integration.operator.conftest import (
     StartOperator,
     controllers,
@@ -42,6 +46,9 @@ from tests.integration.tenancy.users import make_users, remove_users
 __all__ = ["controllers", "operators", "policies", "proxy", "pytest_runtest_makereport", "tenant"]
 
 
+ATTEMPT = "a-"  # begins the name of each
+
+
 class Grounds:
     """Users and policies of the attempts of a module; the policies change with the setting only."""
 
@@ -61,6 +68,7 @@ class Grounds:
         documents = installation_of("narrow", self.mark).policies()
         self._run(lambda admin: remove_policies(admin, documents))
         self._run(lambda admin: remove_users(admin, self.mark))
+        self._run(remove_attempts)
 
     async def _install(self, admin: Client) -> None:
         await install_policies(admin, installation_of(self._setting, self.mark))
@@ -74,6 +82,17 @@ class Grounds:
                 await work(admin)
 
         asyncio.run(with_client())
+
+
+async def remove_attempts(admin: Client) -> None:
+    """Delete what attempts have made besides what they were to: operators of later tests would see to it."""
+    for resource in (BUNDLE_INSTANCES, BUNDLE_DEPLOYMENTS, BUNDLES):
+        for one in await listed(admin, resource):
+            name = one["metadata"]["name"]
+            if name.startswith(ATTEMPT):
+                with suppress(NotFoundError):
+                    await admin.patch(resource, "", name, b'{"metadata":{"finalizers":null}}')
+                    await admin.delete(resource, "", name)
 
 
 @pytest.fixture(scope="module")
@@ -94,7 +113,7 @@ def setting(request: pytest.FixtureRequest, grounds: Grounds) -> str:
 
 @pytest.fixture
 async def room(grounds: Grounds) -> AsyncIterator[Room]:
-    async with room_of(grounds.connection, grounds.mark, f"a-{uuid.uuid4().hex[:8]}") as room:
+    async with room_of(grounds.connection, grounds.mark, f"{ATTEMPT}{uuid.uuid4().hex[:8]}") as room:
         yield room
 
 
