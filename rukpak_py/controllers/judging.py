@@ -50,6 +50,7 @@ class Read(NamedTuple):
     """A state as the API server had it in an era."""
 
     era: Era
+    edit: str
     state: State
     version: int
 
@@ -109,6 +110,15 @@ def metadata_digest(
     return hashlib.sha256(canonical_json(form)).hexdigest()
 
 
+def edit_of(metadata: ObjectMeta | Metadata) -> str:
+    """Digest of all that only users change, and so of a write that the policies have judged.
+
+    They let the garbage collector change owner references and finalizers.
+    """
+    form = [metadata.generation, metadata.labels, metadata.annotations]
+    return hashlib.sha256(canonical_json(form)).hexdigest()
+
+
 def is_recorded(judged: Judged | None, seen: State) -> bool:
     return judged is not None and (judged.generation, judged.metadata) == seen
 
@@ -125,8 +135,8 @@ def is_created_since(judged: Judged | None, created: str | None, standing: Stand
     return datetime.fromisoformat(created).timestamp() >= standing.changed + SETTLE_SECONDS + 1
 
 
-def is_written_since(read: Read | None, seen: State, version: int, era: Era) -> bool:
-    return read is not None and read.era == era and read.state != seen and version > read.version
+def is_written_since(read: Read | None, edit: str, version: int, era: Era) -> bool:
+    return read is not None and read.era == era and read.edit != edit and version > read.version
 
 
 def with_gap(judged: Judged | None) -> Judged:
@@ -185,7 +195,7 @@ class Judging:
             memory.lasts == era
             or is_uninterrupted(judged, era)
             or is_created_since(judged, metadata.creation_timestamp, standing)
-            or is_written_since(memory.read, seen, version, era)
+            or is_written_since(memory.read, edit_of(metadata), version, era)
             or (memory.was_free and stood_when_it_came)
         )
         if proves_all:
@@ -217,7 +227,7 @@ class Judging:
             live = await self._client.get_metadata(resource, "", metadata.name)
         except NotFoundError:
             return None
-        return Read(standing.era, state_of(live), live.version) if live.uid == metadata.uid else None
+        return Read(standing.era, edit_of(live), state_of(live), live.version) if live.uid == metadata.uid else None
 
 
 def _unless(record: Judged | None, judged: Judged | None) -> Judged | UnsetType | None:

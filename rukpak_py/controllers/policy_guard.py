@@ -22,6 +22,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
 from itertools import starmap
+from math import isfinite
 from typing import Any, NamedTuple
 
 import msgspec
@@ -49,6 +50,7 @@ from rukpak_py.kube.seen_versions import OnRestore
 LOG = logging.getLogger(__name__)
 SETTLE_SECONDS = 5.0  # every API server has taken a change up by then: each looks once a second
 CHECK_SECONDS = 60.0  # between two checks of what no watch shows
+STALE_SECONDS = 5 * CHECK_SECONDS  # after a check: the checks have stopped, or fail
 RETRY_SECONDS = 1.0  # after one that got no answer, or found what is stored and not enforced; then twice as long
 SHOWN = 60  # characters of a value, or of an answer
 
@@ -121,8 +123,9 @@ class PolicyGuard:
         return self._latest
 
     def demand(self) -> None:
-        """Raise unless the policies are in force, as far as is known; see `Client.fenced`."""
-        if self._latest is None or not self._latest.is_in_force:
+        """Raise unless the policies are in force, as a check has shown lately; see `Client.acting_as`."""
+        latest = self._latest
+        if latest is None or not latest.is_in_force or _now() > latest.began + STALE_SECONDS:
             message = "the admission policies that guard identities are not in force: no account is impersonated"
             raise ForbiddenError(ErrorAnswer(subject="impersonate", status=403, reason="Forbidden", message=message))
 
@@ -151,9 +154,12 @@ class PolicyGuard:
             self._task = asyncio.create_task(self._run(), name="policy guard")
 
     async def _run(self) -> None:
-        for informer in self.informers:
-            await informer.wait_synced()
-        if any(all(informer.get(key) is None for informer in self.informers) for key in self._documents):
+        for informer in self.informers:  # one that may not watch leaves the check of every minute
+            with suppress(TimeoutError):
+                async with asyncio.timeout(CHECK_SECONDS):
+                    await informer.wait_synced()
+        are_synced = all(informer.synced.is_set() for informer in self.informers)
+        if are_synced and any(all(one.get(key) is None for one in self.informers) for key in self._documents):
             self._doubt()  # it went after the check, and before the watch began
         pause = Backoff(first=RETRY_SECONDS, limit=CHECK_SECONDS)
         while True:
@@ -166,7 +172,7 @@ class PolicyGuard:
             if not self._is_needed():
                 continue
             try:
-                await self.standing(after=asyncio.get_running_loop().time())
+                await self.standing(after=_now())
             except RukPakError as error:
                 LOG.warning("cannot see whether the admission policies are in force: %s", error)
 
@@ -177,11 +183,11 @@ class PolicyGuard:
             self._doubt()
 
     def _doubt(self) -> None:
-        self._latest, self._doubted = None, asyncio.get_running_loop().time()
+        self._latest, self._doubted = None, _now()
         self._recheck.set()
 
     async def _check(self) -> None:
-        began = asyncio.get_running_loop().time()
+        began = _now()
         found = await asyncio.gather(*starmap(self._read, self._documents.items()))
         problems = tuple(one for one in found if isinstance(one, str))
         heads = {key: one for key, one in zip(self._documents, found, strict=True) if isinstance(one, Metadata)}
@@ -211,7 +217,7 @@ class PolicyGuard:
         now = await self._server_time()
         if former is None:
             changed = max(last_change(one, now) for one in heads.values())
-            since = began - max(now - changed, 0.0)
+            since = began - max(now - changed, 0.0) if isfinite(now) else began  # else they may be new
             return Standing(began=began, era=Era(identity, self._gaps), since=since, changed=changed)
         self._gaps += former.is_in_force  # they were made again, or changed and changed back
         return Standing(began=began, era=Era(identity, self._gaps), since=began, changed=now)
@@ -295,3 +301,7 @@ def _key(document: Document) -> ObjectKey:
 
 def _resource(document: Document) -> Resource:
     return ADMISSION_POLICIES if document["kind"] == POLICY_KIND else ADMISSION_POLICY_BINDINGS
+
+
+def _now() -> float:
+    return asyncio.get_running_loop().time()

@@ -70,7 +70,7 @@ def live(metadata: ObjectMeta) -> Metadata:
     )
 
 
-def one(note: str = "a", *, version: int = 5, created: str = EARLIER) -> BundleDeployment:
+def one(note: str = "a", *, version: int = 5, created: str = EARLIER, **more: Any) -> BundleDeployment:
     metadata = ObjectMeta(
         name="shop",
         uid="uid",
@@ -78,6 +78,7 @@ def one(note: str = "a", *, version: int = 5, created: str = EARLIER) -> BundleD
         resource_version=str(version),
         creation_timestamp=created,
         annotations={"note": note},
+        **more,
     )
     return BundleDeployment(metadata=metadata, spec=deployment().spec)
 
@@ -155,6 +156,15 @@ async def test_written_again_it_is_judged() -> None:
     assert cause(await bench.judge(one(version=6), with_gap(None))) is Cause.NOT_JUDGED  # a status was written
     assert cause(await bench.judge(one("older", version=4), with_gap(None))) is Cause.NOT_JUDGED
     assert await bench.judge(one("b", version=7), with_gap(None)) == Verdict(judged=record(one("b")))
+
+
+async def test_change_by_the_garbage_collector_is_no_write_that_the_policies_have_judged() -> None:
+    bench = Bench(standing(number=1))
+    await bench.judge(one())
+    owner = OwnerReference(api_version="v1", kind="ConfigMap", name="p", uid="p")
+    changes: list[dict[str, Any]] = [{"owner_references": (owner,)}, {"finalizers": ("orphan",)}]
+    for version, collected in enumerate(changes, start=7):
+        assert cause(await bench.judge(one(version=version, **collected), with_gap(None))) is Cause.NOT_JUDGED
 
 
 async def test_written_again_before_another_gap_it_is_not() -> None:
