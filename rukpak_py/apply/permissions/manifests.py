@@ -1,16 +1,15 @@
 """Manifests that give an account permissions: what `kubectl apply -f -` takes, in the order in which it takes it.
 
 The account comes with its namespace. A Role can only be written in a namespace that exists, so the other namespaces
-come, too. One that the content brings is labelled for its BundleDeployment where that is known, which takes it over;
-else the deployment has to adopt it.
+come, too. One that the content brings has no mark of its BundleDeployment, which has to adopt it: where it is there
+already, a mark would hand the namespace of another user over.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from hashlib import sha256
 from typing import Any
 
 from rukpak_py.api.accounts import Account
-from rukpak_py.api.names import OWNER_KIND_LABEL, OWNER_NAME_LABEL
 from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.core.objects import RBAC_GROUP, canonical_json
 
@@ -30,12 +29,10 @@ def name_for_missing(deployment: str, rules: RulesByScope) -> str:
     return f"{deployment}-{sha256(canonical_json(dict(rules))).hexdigest()[:8]}"
 
 
-def account_with_roles(
-    rules: RulesByScope, *, name: str, account: Account, brought: Collection[str] = (), deployment: str = ""
-) -> list[Json]:
-    """The same with the account, and the namespaces that are needed. `brought`: namespaces of the content."""
+def account_with_roles(rules: RulesByScope, *, name: str, account: Account) -> list[Json]:
+    """The same with the account, and the namespaces that are needed."""
     return [
-        *_namespaces([account.namespace, *rules], brought, deployment),
+        *_namespaces([account.namespace, *rules]),
         {
             "apiVersion": "v1",
             "kind": "ServiceAccount",
@@ -53,12 +50,9 @@ def brought_namespaces(objects: Iterable[Json]) -> frozenset[str]:
     )
 
 
-def _namespaces(scopes: Iterable[str], brought: Collection[str], deployment: str) -> Iterator[Json]:
+def _namespaces(scopes: Iterable[str]) -> Iterator[Json]:
     for name in sorted({*scopes} - EVERYWHERE - {""}):
-        metadata: Json = {"name": name}
-        if name in brought and deployment:
-            metadata["labels"] = {OWNER_KIND_LABEL: "BundleDeployment", OWNER_NAME_LABEL: deployment}
-        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": metadata}
+        yield {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
 def _role(scope: str, rules: list[Json], name: str, account: Account | None) -> Iterator[Json]:

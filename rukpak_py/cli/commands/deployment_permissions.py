@@ -22,7 +22,7 @@ def permissions(*, deployment: str, missing: bool, output: str, **where: str) ->
     """Show the permissions that the account of a BundleDeployment needs.
 
     They are those for what its template asks for, and for what is installed. The operator says so: for users who may
-    read the BundleDeployment.
+    get the BundleDeployment, and impersonate its account.
 
     With -o yaml: the account, its roles and their bindings, for `kubectl apply -f -`.
     """
@@ -37,9 +37,9 @@ def permissions(*, deployment: str, missing: bool, output: str, **where: str) ->
             print_yaml(roles_for(rules, name=f"{deployment}-installer"))
         case "yaml", Account() as account if rules:
             name = name_for_missing(deployment, rules) if missing else f"{deployment}-installer"
-            print_yaml(
-                account_with_roles(rules, name=name, account=account, brought=found.namespaces, deployment=deployment)
-            )
+            for namespace in sorted({*found.namespaces} & {*rules}):
+                print_warning(f"the bundle brings Namespace {namespace}, which exists then: set spec.adopt: IfUnowned")
+            print_yaml(account_with_roles(rules, name=name, account=account))
         case "yaml", _:
             pass
         case "json", account:

@@ -96,7 +96,7 @@ def permissions(
             for one in sorted(brought):
                 print_warning(f"the bundle brings Namespace {one}, which exists then: set spec.adopt: IfUnowned")
             account = Account(account_namespace or namespace, service_account.rpartition("/")[2])
-            print_yaml(account_with_roles(needs.rules, name=role, account=account, brought=brought))
+            print_yaml(account_with_roles(needs.rules, name=role, account=account))
         case "json":
             print_json(report.document(grants_of(rendering.all), needs))
         case _:

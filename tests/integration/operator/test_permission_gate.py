@@ -182,7 +182,7 @@ async def test_account_with_the_reported_permissions_installs_and_removes_an_olm
     found = await reported(tenant, plane, operator, tenant.admin)
     assert found.account == Account(tenant.namespace, ACCOUNT)
     assert found.rules == found.missing
-    account += account_with_roles(found.rules, name=package, account=found.account, deployment=tenant.name)
+    account += account_with_roles(found.rules, name=package, account=found.account)
     await grant(tenant.admin, account)
     await reconcile(tenant, "granted")
     await tenant.ready()

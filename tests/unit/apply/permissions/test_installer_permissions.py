@@ -90,12 +90,9 @@ def test_roles_for_an_account() -> None:
 def test_account_comes_with_the_namespaces_that_roles_need() -> None:
     objects = [manifest("Namespace", "brought"), manifest("ConfigMap", "b"), manifest("Role", "kube", namespace="x")]
     needs = needs_of([*objects, manifest("Secret", "s", namespace="kube-system")], install_namespace="apps")
-    made = account_with_roles(
-        needs.rules, name="installer", account=Account("apps", "robot"), brought={"brought"}, deployment="shop"
-    )
+    made = account_with_roles(needs.rules, name="installer", account=Account("apps", "robot"))
     namespaces = [one["metadata"] for one in made if one["kind"] == "Namespace"]
-    owner = {"core.rukpak.io/owner-kind": "BundleDeployment", "core.rukpak.io/owner-name": "shop"}
-    assert namespaces == [{"name": "apps"}, {"name": "brought", "labels": owner}, {"name": "x"}]
+    assert namespaces == [{"name": "apps"}, {"name": "brought"}, {"name": "x"}], "no mark says whose they are"
     assert made[3] == {
         "apiVersion": "v1",
         "kind": "ServiceAccount",
