@@ -167,7 +167,7 @@ class DeploymentParts:
         form = OwnershipForm(around.inventory, kinds)
         review = PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered)
         self.permission_reports = PermissionReports(
-            kinds.client_of,
+            around.identities,
             deployments=deployments,
             states=self.states,
             templates=templates,

@@ -6,12 +6,13 @@ Abandoned, because the lease is lost, it stops at once: the client's fence lets 
 
 import asyncio
 import logging
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import AsyncExitStack
 from typing import Any
 
 import msgspec
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
@@ -70,9 +71,9 @@ class Leader:
         self._is_abandoned = False
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
 
-    async def permissions_of(self, name: str) -> bytes | None:
+    async def permissions_of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> bytes | None:
         """Permissions that the account of a BundleDeployment needs, as JSON; None: there is no such deployment."""
-        report = await self._parts.deployments.permission_reports.of(name)
+        report = await self._parts.deployments.permission_reports.of(name, may_impersonate)
         return msgspec.json.encode(report) if report is not None else None
 
     @property

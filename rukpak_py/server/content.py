@@ -12,16 +12,18 @@ another replica answers here only when it cannot pass a connection on (see `forw
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from functools import partial
 from typing import Protocol
 
 import aiohttp
 from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.conditions import find_condition, first_line
 from rukpak_py.api.names import ConditionType
-from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.errors import AccessError, ContentError, RukPakError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
@@ -45,7 +47,8 @@ _METHODS = {"GET", "HEAD", "PUT", "POST", "PATCH", "DELETE"}
 _CHUNK = 128 * 1024
 _IDENTITY = web.RequestKey("identity", Identity)
 
-Permissions = Callable[[str], Awaitable[bytes | None]]
+MayImpersonate = Callable[[Account], Awaitable[bool]]
+Permissions = Callable[[str, MayImpersonate], Awaitable[bytes | None]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -74,14 +77,19 @@ class ContentApp:
         content: LeaderContent,
         uploads: Uploads,
         permissions: Permissions,
+        may_impersonate: Callable[[Identity, Account], Awaitable[bool]],
         limits: Limits,
     ) -> None:
-        """`permissions`: by the name of a BundleDeployment, as JSON; None: there is none."""
+        """`permissions`: by the name of a BundleDeployment, as JSON, for clients that may impersonate its account.
+
+        None: there is no such deployment.
+        """
         self._access = access
         self._bundles = bundles
         self._content = content
         self._uploads = uploads
         self._permissions = permissions
+        self._may_impersonate = may_impersonate
         self._limits = limits
         self._places = asyncio.Semaphore(limits.uploads)
 
@@ -153,7 +161,9 @@ class ContentApp:
     async def _get_permissions(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
         try:
-            report = await self._permissions(name)
+            report = await self._permissions(name, partial(self._may_impersonate, request[_IDENTITY]))
+        except AccessError as error:
+            return _refused(_text(403, str(error)))
         except RukPakError as error:
             return _later(str(error))
         if report is None:

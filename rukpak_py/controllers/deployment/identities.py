@@ -9,6 +9,7 @@ from collections.abc import Callable
 from rukpak_py.api.accounts import Account, Mode, effective_account
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.names import OPERATOR_ACCOUNT
 from rukpak_py.apply.marks import Owner
 from rukpak_py.core.errors import AccessError
 from rukpak_py.kube.client import Client
@@ -36,6 +37,11 @@ class Identities:
         self._default_account = default_account
         self._mode = mode
         self._gate = gate
+
+    @property
+    def own(self) -> Account:
+        """Account of the operator itself."""
+        return Account(self.system_namespace, OPERATOR_ACCOUNT)
 
     def account_of(self, deployment: BundleDeployment | BundleInstance) -> Account | None:
         """None: the operator acts with its own rights, unless it `refuses`."""

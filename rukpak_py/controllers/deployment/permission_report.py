@@ -3,7 +3,7 @@
 They are those of what the template asks for, and those of what is installed: an upgrade also corrects and prunes that.
 """
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import msgspec
 
@@ -14,13 +14,13 @@ from rukpak_py.apply.permissions.permission import Json, Permission, reduced
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
+from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.template_bundle import Templates
-from rukpak_py.core.errors import UnavailableError
-from rukpak_py.kube.client import Client
+from rukpak_py.core.errors import AccessError, UnavailableError
 from rukpak_py.kube.resources import NAMESPACES
 
 
@@ -36,7 +36,7 @@ class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
 class PermissionReports:
     def __init__(
         self,
-        client_of: Callable[[BundleDeployment], Client],
+        identities: Identities,
         *,
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
@@ -46,7 +46,7 @@ class PermissionReports:
         rendering: RenderingStage,
         review: PermissionReview,
     ) -> None:
-        self._client_of = client_of
+        self._identities = identities
         self._deployments = deployments
         self._states = states
         self._templates = templates
@@ -55,12 +55,21 @@ class PermissionReports:
         self._rendering = rendering
         self._review = review
 
-    async def of(self, name: str) -> PermissionReport | None:
-        """None: there is no such deployment. UnavailableError: its content is not rendered yet."""
+    async def of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> PermissionReport | None:
+        """None: there is no such deployment. UnavailableError: its content is not rendered yet.
+
+        AccessError: the caller may not impersonate the account, and would learn here what only it may read. For a
+        deployment without one that is the operator's.
+        """
         deployment = self._deployments.get(name)
         state = self._states.of(deployment.metadata.uid) if deployment is not None else None
         if deployment is None or state is None:
             return None
+        account = self._identities.account_of(deployment) or self._identities.own
+        if not await may_impersonate(account):
+            raise AccessError(f"the report needs the verb impersonate on service account {account}")
+        if self._identities.refuses(deployment) or state.verdict.fact is not None:
+            raise UnavailableError(f"nothing is read for BundleDeployment {name} now; its condition Ready says why")
         contents = [
             (attempt, await self._rendering.rendered(attempt)) for attempt in await self._contents(deployment, state)
         ]
@@ -72,7 +81,7 @@ class PermissionReports:
             needs = self._review.needs(attempt, rendered)
             needed |= needs.least
             if attempt.account is not None:
-                lacking = await self._review.missing(attempt, rendered, None, self._client_of(deployment))
+                lacking = await self._review.missing(attempt, rendered, None, self._identities.client_of(deployment))
                 missing |= lacking.missing if lacking is not None else frozenset()
             namespaces |= {key.name for key in rendered.keys if key.group_kind == NAMESPACES.group_kind}
         return PermissionReport(

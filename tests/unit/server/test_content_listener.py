@@ -82,7 +82,7 @@ async def nothing(_digest: str) -> bool:
     return False
 
 
-async def no_report(_name: str) -> None:
+async def no_report(_name: str, _may: object) -> None:
     return None
 
 
@@ -138,6 +138,7 @@ class Bench:
                 may_impersonate=Everybody().may_impersonate,
             ),
             permissions=no_report,
+            may_impersonate=Everybody().may_impersonate,
             limits=limits,
         )
         tls = ServerTls(lambda: self.pair, self.client_authority)
