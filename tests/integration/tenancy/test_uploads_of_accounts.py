@@ -41,6 +41,7 @@ async def bundle_of(tenant: Tenant, *, reason: str = "UnpackPending", but: str =
 async def test_upload_takes_the_right_to_impersonate_and_a_stripped_bundle_is_made_anew(
     plane: ControlPlane, tenant: Tenant, operators: StartOperator
 ) -> None:
+    await tenant.settled()
     operator = operators()
     await operator.start()
     await create_account(tenant.admin, tenant.namespace, rules=(rule("configmaps"),))

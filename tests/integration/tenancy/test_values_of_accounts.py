@@ -36,7 +36,8 @@ GETS_LOGIN = rule("secrets", verbs=("get",), names=("login",))
 
 
 @pytest.fixture
-async def operator(operators: StartOperator, helm: HelmProgram) -> Operator:
+async def operator(tenant: Tenant, operators: StartOperator, helm: HelmProgram) -> Operator:
+    await tenant.settled()
     operator = operators(arguments=[f"--helm={helm.path}"])
     await operator.start()
     return operator
