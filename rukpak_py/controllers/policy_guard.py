@@ -34,7 +34,7 @@ from rukpak_py.core.errors import AccessError, RukPakError
 from rukpak_py.core.objects import ObjectKey, canonical_json
 from rukpak_py.core.text import excerpt
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, InvalidError, NotFoundError
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, InvalidError, NotFoundError, UnprovenIdentityError
 from rukpak_py.kube.informer import Informer
 from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
 from rukpak_py.kube.pace import Backoff
@@ -126,8 +126,8 @@ class PolicyGuard:
         """Raise unless the policies are in force, as a check has shown lately; see `Client.acting_as`."""
         latest = self._latest
         if latest is None or not latest.is_in_force or _now() > latest.began + STALE_SECONDS:
-            message = "the admission policies that guard identities are not in force: no account is impersonated"
-            raise ForbiddenError(ErrorAnswer(subject="impersonate", status=403, reason="Forbidden", message=message))
+            message = "it is not known whether the admission policies are in force: no account is impersonated"
+            raise UnprovenIdentityError(ErrorAnswer(subject="impersonate", message=message))
 
     async def standing(self, *, after: float) -> Standing:
         """Result of a check that began after that time of the loop. ApiError: there is none at the moment."""

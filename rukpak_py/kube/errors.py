@@ -109,6 +109,10 @@ class GoneError(ApiError, UnavailableError):
     """The asked resourceVersion or continue token is too old."""
 
 
+class UnprovenIdentityError(ApiError, UnavailableError):
+    """Not sent: it is not known at the moment whether the identity of the request may be used. No right is missing."""
+
+
 class ServerUnavailableError(ApiError, UnavailableError):
     """The API server is overloaded, failing, slow or not reachable."""
 

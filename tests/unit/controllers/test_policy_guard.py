@@ -4,8 +4,12 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.controllers.policy_guard import difference_of, last_change
+from rukpak_py.api.policies.installation import Installation
+from rukpak_py.controllers.policy_guard import PolicyGuard, difference_of, last_change
+from rukpak_py.core.errors import AccessError
+from rukpak_py.kube.errors import UnprovenIdentityError
 from rukpak_py.kube.metadata import ManagedFields, Metadata
+from tests.unit.controllers.fakes import FakeClient
 
 
 @pytest.mark.parametrize(
@@ -36,3 +40,12 @@ def test_last_change_is_what_the_server_says(generation: int, times: list[str], 
         sent_managed_fields=[ManagedFields(time=one) for one in times],
     )
     assert last_change(metadata, began + 99.0) == began + expected
+
+
+async def test_account_is_not_impersonated_before_a_check_and_no_right_is_said_to_be_missing() -> None:
+    client: Any = FakeClient()
+    installation = Installation(system_namespace="rukpak-system")
+    guard = PolicyGuard(client, installation, is_needed=lambda: True, on_change=lambda: None)
+    with pytest.raises(UnprovenIdentityError) as refused:
+        guard.demand()
+    assert not isinstance(refused.value, AccessError)
