@@ -91,6 +91,14 @@ class ExternalValues:
         state.values.latest = recognised(digested, options.values_from if options is not None else ())
         return FoundValues(recorded=state.values.latest, documents=tuple(document for _, document in found))
 
+    def drop_former(self, deployment: BundleDeployment, state: DeploymentState, *, is_proven: bool) -> None:
+        """Forget what was read as another account than the spec names now, and everything while none may be used."""
+        account = self._identities.account_of(deployment)
+        kept = frozenset(one for one in state.values.objects if one.account == account and (is_proven or not account))
+        if kept != state.values.objects:
+            state.values.objects = kept
+            self._retain()
+
     def ended(self, _uid: str) -> None:
         """Forget the objects that no other deployment refers to."""
         self._retain()

@@ -100,12 +100,15 @@ class DeploymentReconciler:
         if deployment.spec.provisioner_class not in self._classes and not _is_held_by_us(deployment):
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if self._identities.refuses(deployment):
+            self._values.drop_former(deployment, state, is_proven=False)
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_without_account(deployment)))
         unproven = await with_failed_request(self._unproven(deployment, state))
+        self._values.drop_former(deployment, state, is_proven=not unproven.facts)
         if unproven.facts:
             return await self._reporting.report(deployment, state, turn, wanted=unproven)
         if deployment.metadata.is_deleted:
-            await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
+            if _is_held_by_us(deployment) or not self._identities.need_proof(deployment):
+                await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=progress)
         if deployment.spec.suspend:

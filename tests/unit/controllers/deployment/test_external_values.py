@@ -178,6 +178,29 @@ async def test_values_are_read_in_the_namespace_of_the_account_and_with_its_righ
     assert str(missing).startswith("spec.config.valuesFrom[0]: ConfigMap shop/m does not exist")
 
 
+@pytest.mark.parametrize(
+    ("account", "is_proven", "is_kept"),
+    [("a", True, True), ("a", False, False), ("b", True, False), ("b", False, False)],
+)
+async def test_values_of_a_former_or_unproven_account_are_forgotten(
+    account: str, *, is_proven: bool, is_kept: bool
+) -> None:
+    bench = Bench(s=PASSWORD)
+    await bench.found(SECRET, install_namespace="shop", service_account_name="a")
+    state = bench.state()
+    assert state.values.objects
+    now = chart(SECRET, install_namespace="shop", service_account_name=account)
+    bench.values.drop_former(now, state, is_proven=is_proven)
+    assert bool(state.values.objects) is is_kept
+
+
+async def test_values_of_the_system_namespace_need_no_proof() -> None:
+    bench = Bench(s=PASSWORD)
+    await bench.found(SECRET)
+    bench.values.drop_former(chart(SECRET), bench.state(), is_proven=False)
+    assert bench.state().values.objects
+
+
 async def test_equal_values_in_another_namespace_are_other_values_and_in_the_same_one_they_are_not() -> None:
     bench = Bench(s=PASSWORD)
     (before,) = (await bench.found(SECRET)).recorded
