@@ -72,7 +72,12 @@ class Leader:
         self._loop: asyncio.AbstractEventLoop | None = None  # while it leads
 
     async def permissions_of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> bytes | None:
-        """Permissions that the account of a BundleDeployment needs, as JSON; None: there is no such deployment."""
+        """Permissions that the account of a BundleDeployment needs, as JSON; None: there is no such deployment.
+
+        UnavailableError: this replica does not know the deployments, or not yet.
+        """
+        if not self._handed_over[BUNDLE_DEPLOYMENTS.plural].is_set():
+            raise UnavailableError("the BundleDeployments are not known to this replica, or not yet")
         report = await self._parts.deployments.permission_reports.of(name, may_impersonate)
         return msgspec.json.encode(report) if report is not None else None
 

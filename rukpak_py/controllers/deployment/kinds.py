@@ -221,8 +221,8 @@ class Kinds:
     def client_of(self, deployment: BundleDeployment) -> Client:
         """The client of everything that is read, listed, dry-run, written or deleted in the cluster for a deployment.
 
-        It has the identity that the live spec asks for. Requests about our own kinds, watches, discovery and reads of
-        `valuesFrom` are the operator's own, and do not ask here.
+        It has the identity that the live spec asks for. Requests about our own kinds, watches and discovery are the
+        operator's own, and do not ask here.
         """
         return self._identities.client_of(deployment)
 
