@@ -7,6 +7,7 @@ annotation instead: it stays, and only its users know whether it may go. All req
 """
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 
 import orjson
@@ -26,7 +27,7 @@ from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.core.text import named
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.discovery import Discovery
-from rukpak_py.kube.errors import ForbiddenError, InvalidError, NotFoundError, StaleError
+from rukpak_py.kube.errors import ApiError, InvalidError, NotFoundError, StaleError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
 
@@ -73,13 +74,12 @@ async def find(client: Client, name: str, *, deletes: bool) -> Released:
     for kind in deployment.status.kinds:
         gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
         resource = discovery.find(gvk) or discovery.preferred(gvk.group, gvk.kind)
-        if resource is None:
-            continue  # its objects went with it
-        try:
-            found = await _listed(client, resource, deployment)
-        except ForbiddenError:
+        if resource is None:  # its objects may be there: the server shows not each kind at each moment
             unseen.append(str(gvk.group_kind))
             continue
+        found, is_all = await _listed(client, resource, deployment)
+        if not is_all:
+            unseen.append(str(gvk.group_kind))
         for live in found:
             observed = observed_object(live.key, resource.gvk, live.metadata)
             if observed.owner_uid != deployment.metadata.uid:
@@ -160,13 +160,18 @@ def _demand_releasable(deployment: BundleDeployment, *, deletes: bool) -> None:
         )
 
 
-async def _listed(client: Client, resource: Resource, deployment: BundleDeployment) -> Sequence[LiveObject]:
-    """In all namespaces, or, where the caller may not list there, in that of the deployment."""
+async def _listed(
+    client: Client, resource: Resource, deployment: BundleDeployment
+) -> tuple[Sequence[LiveObject], bool]:
+    """Objects in all namespaces, or, where the caller may not list there, in that of the deployment.
+
+    The second is false where there may be others: a release must not wait for a kind that the server cannot list.
+    """
     selector = f"{OWNER_KIND_LABEL}={BUNDLE_DEPLOYMENT_KIND},{OWNER_NAME_LABEL}={deployment.metadata.name}"
-    try:
-        return (await client.list_metadata(resource, label_selector=selector)).items
-    except ForbiddenError:
-        namespace = deployment.spec.install_namespace
-        if not resource.namespaced or not namespace:
-            raise
-        return (await client.list_metadata(resource, namespace, label_selector=selector)).items
+    with suppress(ApiError):
+        return (await client.list_metadata(resource, label_selector=selector)).items, True
+    namespace = deployment.spec.install_namespace
+    if resource.namespaced and namespace:
+        with suppress(ApiError):
+            return (await client.list_metadata(resource, namespace, label_selector=selector)).items, False
+    return (), False

@@ -29,7 +29,7 @@ def release(*, name: str, deletes: bool, yes: bool) -> int:
     print_lines(_consequences(found))
     if found.unseen:
         kinds = ", ".join(found.unseen)
-        print_warning(f"you may not list {kinds}: objects of these kinds are not shown, and are treated alike")
+        print_warning(f"{kinds} cannot be listed everywhere: objects that are not shown are treated alike")
     if not yes:
         click.confirm(f'Release BundleDeployment "{clean(name)}"?', abort=True)
     with_client(lambda client: releasing.release(client, found.deployment))
@@ -46,5 +46,5 @@ def _consequences(found: "Released") -> list[str]:
     return [
         *(["The garbage collector deletes, in no order:", *taken] if taken else []),
         *(["These stay in the cluster:", *left] if left else []),
-        *([] if taken or left else ["The BundleDeployment has no objects."]),
+        *([] if taken or left or found.unseen else ["The BundleDeployment has no objects."]),
     ]
