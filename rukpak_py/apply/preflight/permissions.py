@@ -49,8 +49,8 @@ class MissingPermissions:
         if self.new is not None:
             lines += list(self._growth())
         roles, left = self._roles()
-        lines.append(f"To grant all that it needs: {self._command} | kubectl apply -f -")
-        lines.append("To grant what is missing, apply:" if not left else "Some of what is missing:")
+        lines.append(f"All that it needs: {self._command}. Review it, then pipe it to kubectl apply -f -")
+        lines.append("What is missing, as roles to review and apply:" if not left else "Some of what is missing:")
         lines += roles
         if left:
             lines.append(f"# and {counted(left, 'more rule')}")

@@ -23,8 +23,8 @@ def test_text_has_what_is_missing_as_manifests() -> None:
     head, *documents = text.split("\n---\n")
     assert head.splitlines() == [
         "ServiceAccount apps/robot lacks 2 permissions that the bundle needs.",
-        "To grant all that it needs: rukpakctl permissions shop -o yaml | kubectl apply -f -",
-        "To grant what is missing, apply:",
+        "All that it needs: rukpakctl permissions shop -o yaml. Review it, then pipe it to kubectl apply -f -",
+        "What is missing, as roles to review and apply:",
     ]
     made = [yaml.safe_load(one) for one in documents]
     assert [one["kind"] for one in made] == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
