@@ -7,10 +7,10 @@ from copy import deepcopy
 import pytest
 
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
-from tests.integration.operator.accounts import ROLES, account_of, grant
 from tests.integration.operator.counting import Calls, calls_during, has_seen, now, settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, Tenant
+from tests.integration.tenancy.accounts import EVERYTHING, ROLES, create_account
 from tests.manifests import Document, config_map, ingress, manifest, service, service_account, workload
 from tests.waiting import eventually
 
@@ -93,8 +93,7 @@ async def spec(request: pytest.FixtureRequest, tenant: Tenant) -> Document:
     """The account may do everything in the namespace of the tenant."""
     if request.param == "own rights":
         return {"installNamespace": tenant.namespace}
-    account = await account_of(tenant)
-    await grant(tenant.admin, account, "cluster-admin", namespace=tenant.namespace)
+    account = await create_account(tenant.admin, tenant.namespace, rules=(EVERYTHING,))
     return {"installNamespace": tenant.namespace, "serviceAccountName": account.name}
 
 
@@ -118,8 +117,8 @@ async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_accou
     async def resync() -> None:
         since = now()
         label = b'{"metadata":{"labels":{"seen":"yes"}}}'
-        await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, label, field_manager="somebody")
-        await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "x-9", label, field_manager="somebody")
+        await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, label, field_manager="another")
+        await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "x-9", label, field_manager="another")
         await has_seen(operator, ("configmaps",), since)
 
     installed = await during(operator, install)
@@ -186,8 +185,8 @@ async def drift(tenant: Tenant) -> None:
     """Five objects: two edited, one with other rules, two deleted."""
     admin, space = tenant.admin, tenant.namespace
     for name in ("x-10", "x-11"):
-        await admin.patch(CONFIG_MAPS, space, name, b'{"data":{"v":"edited"}}', field_manager="somebody")
-    await admin.patch(ROLES, space, "x-3", b'{"rules":[]}', field_manager="somebody")
+        await admin.patch(CONFIG_MAPS, space, name, b'{"data":{"v":"edited"}}', field_manager="another")
+    await admin.patch(ROLES, space, "x-3", b'{"rules":[]}', field_manager="another")
     await admin.delete(SERVICES, space, "x-3")
     await admin.delete(CONFIG_MAPS, space, "x-12")
 

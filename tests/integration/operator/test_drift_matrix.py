@@ -15,10 +15,10 @@ import pytest
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import Resource
-from tests.integration.operator.accounts import CLUSTER_ROLE_BINDINGS, account_of, grant
 from tests.integration.operator.counting import Calls, calls_during, settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
+from tests.integration.tenancy.accounts import EVERYTHING, create_account, grant_everywhere
 from tests.manifests import Document, crd, ingress, manifest, service, workload
 from tests.waiting import eventually
 
@@ -260,10 +260,9 @@ async def spec(request: pytest.FixtureRequest, tenant: Tenant) -> AsyncIterator[
     if request.param == "own rights":
         yield {"installNamespace": tenant.namespace}
         return
-    account = await account_of(tenant)
-    await grant(tenant.admin, account, "cluster-admin")
+    account = await create_account(tenant.admin, tenant.namespace, rules=())
+    await grant_everywhere(tenant.admin, account, (EVERYTHING,))
     yield {"installNamespace": tenant.namespace, "serviceAccountName": account.name}
-    await tenant.admin.delete(CLUSTER_ROLE_BINDINGS, "", f"{account.namespace}-{account.name}-cluster-admin")
 
 
 async def test_each_kind_is_corrected_by_one_write_and_left_where_it_is_not_ours(
@@ -312,7 +311,7 @@ def is_installed(deployment: Document) -> bool:
 
 async def patch(tenant: Tenant, case: Case, body: Document) -> None:
     namespace, name = case.place
-    await tenant.admin.patch(case.resource, namespace, name, orjson.dumps(body), field_manager="somebody")
+    await tenant.admin.patch(case.resource, namespace, name, orjson.dumps(body), field_manager="another")
 
 
 async def read(tenant: Tenant, case: Case) -> Document:

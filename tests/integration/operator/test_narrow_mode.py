@@ -103,7 +103,7 @@ async def deploy(tenant: Tenant, *sources: str, namespace: str = "", **spec: Any
 
 async def drifts(tenant: Tenant, resource: Resource, namespace: str, name: str, data: Document) -> None:
     body = orjson.dumps({"data": data})
-    await tenant.admin.patch(resource, namespace, name, body, field_manager="somebody")
+    await tenant.admin.patch(resource, namespace, name, body, field_manager="another")
 
 
 async def until_data(tenant: Tenant, resource: Resource, namespace: str, name: str, data: Document) -> None:

@@ -69,7 +69,7 @@ async def becomes(tenant: Tenant, reason: str, *words: str) -> Document:
 
 async def drifts(tenant: Tenant, value: str) -> None:
     body = orjson.dumps({"data": {"v": value}})
-    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", body, field_manager="somebody")
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", body, field_manager="another")
 
 
 async def is_corrected(tenant: Tenant, version: str) -> None:
