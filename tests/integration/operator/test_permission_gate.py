@@ -126,7 +126,8 @@ async def test_account_with_the_printed_roles_installs_upgrades_corrects_and_rem
     second = await bundled(tenant, tmp_path, "two", content(tenant, "a", "c"))
     await deploy(tenant, "one")
     told = await is_missing(tenant)
-    assert f"rukpakctl permissions {tenant.name} -o yaml | kubectl apply -f -" in told["message"]
+    command = f"rukpakctl permissions {tenant.name} -o yaml"
+    assert f"All that it needs: {command}. Review it, then pipe it to kubectl apply -f -" in told["message"]
     assert requests_of(plane, tenant, skip=start) == [], "nothing is looked at, tried out or written"
 
     account += await printed(tenant, first, f"--name=one-{tenant.name}")
