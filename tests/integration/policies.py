@@ -38,8 +38,12 @@ async def apply_policies(admin: Client, documents: Iterable[Document]) -> None:
 
 
 async def install_policies(admin: Client, installation: Installation) -> None:
-    """They are in force when this returns: the API server takes changes up once a second."""
-    await apply_policies(admin, installation.policies())
+    """They are in force when this returns: the API server takes changes up once a second.
+
+    The guards, which a probe sees, are last: the API server sees changes of a kind in their order, so it has taken up
+    the policy of Secrets too, which no probe sees.
+    """
+    await apply_policies(admin, reversed(installation.policies()))
 
     async def are_in_force() -> bool:
         return all(installation.answer in answer for answer in await probe_answers(admin))
