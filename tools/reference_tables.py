@@ -92,6 +92,14 @@ MARKS = {
             " object of a hook: the value when it was created."
         ),
     ),
+    "APPROVED_ANNOTATION": (
+        "you, on a BundleDeployment; `rukpakctl approve` does",
+        (
+            "The digest of the plan in `status.pendingUpgrade` that may go on; with `,now` behind it outside of its"
+            " windows, too. `none` withdraws an approval that no upgrade has used yet; removing the annotation"
+            " withdraws nothing."
+        ),
+    ),
     "REFRESH_AT_ANNOTATION": (
         "you, on a BundleDeployment",
         (

@@ -18,6 +18,7 @@ from rukpak_py.api.deployment_spec import (
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.schema import ApiType, doc
+from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade
 from rukpak_py.core.objects import GroupKind
 
 COMPLETED = 64  # objects that are recorded
@@ -232,7 +233,8 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     conditions: Annotated[
         Conditions,
         doc(
-            "`HasValidBundle`, `Installed`, `Healthy` and `Ready`; `Reconciling` and `Stalled` only while true.",
+            "`HasValidBundle`, `Installed`, `Healthy`, `UpgradePending` and `Ready`; `Reconciling` and `Stalled` only"
+            " while true.",
         ),
     ] = ()
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""
@@ -290,6 +292,14 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
         bool,
         doc("The chart has hooks for its deletion; written before the first object is."),
     ] = False
+    pending_upgrade: Annotated[
+        PendingUpgrade | None,
+        doc("The upgrade that waits: for an approval, a window, or another BundleDeployment."),
+    ] = None
+    upgrade: Annotated[
+        BegunUpgrade | None,
+        doc("The upgrade that has begun and was not healthy yet, where `spec.upgrades` decides about upgrades."),
+    ] = None
     judged: Annotated[
         Judged | None,
         doc(

@@ -20,7 +20,7 @@ class BundleInstanceStatus(ApiType, frozen=True, kw_only=True):
         Conditions,
         doc(
             "Those of the BundleDeployment, with the generations of this object: `HasValidBundle`, `Installed`,"
-            " `Healthy` and `Ready`; `Reconciling` and `Stalled` only while true."
+            " `Healthy`, `UpgradePending` and `Ready`; `Reconciling` and `Stalled` only while true."
         ),
     ] = ()
     active_bundle: Annotated[str, doc("Name of the Bundle whose content is installed.")] = ""

@@ -154,6 +154,7 @@ BUNDLE_DEPLOYMENT_CONDITIONS = (
     ConditionType.HAS_VALID_BUNDLE,
     ConditionType.INSTALLED,
     ConditionType.HEALTHY,
+    ConditionType.UPGRADE_PENDING,
     ConditionType.READY,
 )
 

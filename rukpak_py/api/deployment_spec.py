@@ -7,6 +7,7 @@ from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, CelRule, doc
+from rukpak_py.api.upgrades import Upgrades
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -189,6 +190,9 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
             x_kubernetes_list_map_keys=["group", "kind", "namespace", "name"],
         ),
     ] = ()
+    upgrades: Annotated[
+        Upgrades, doc("How upgrades are decided. First installs, corrected drift and deletion never wait.")
+    ] = Upgrades()
 
     rules: ClassVar[tuple[CelRule, ...]] = (
         CelRule(

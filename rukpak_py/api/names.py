@@ -40,6 +40,7 @@ PRUNE_ANNOTATION = f"{GROUP}/prune"
 FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its deletion may delete what others have
+APPROVED_ANNOTATION = f"{GROUP}/approved"  # on a deployment: the digest of the plan that may go on
 REFRESH_AT_ANNOTATION = f"{GROUP}/refresh-at"
 OPERATOR_NAMESPACE_ANNOTATION = f"{GROUP}/operator-namespace"  # on a CRD of ours: whose cluster it is
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
@@ -162,6 +163,7 @@ class ConditionType(StrEnum):
     HAS_VALID_BUNDLE = "HasValidBundle"
     INSTALLED = "Installed"
     HEALTHY = "Healthy"
+    UPGRADE_PENDING = "UpgradePending"
 
 
 class ConditionStatus(StrEnum):
@@ -190,6 +192,11 @@ class Reason(StrEnum):
     HEALTHY = "Healthy"
     UNHEALTHY = "Unhealthy"
     INSTALLATION_STATUS_FALSE = "InstallationStatusFalse"
+    # UpgradePending
+    UPGRADE_PENDING = "UpgradePending"  # of Ready
+    NOT_APPROVED = "NotApproved"
+    OUTSIDE_WINDOW = "OutsideWindow"
+    NO_UPGRADE = "NoUpgrade"
     # a condition whose stage has not started yet
     PENDING = "Pending"
     # Ready, Reconciling, Stalled
@@ -222,6 +229,7 @@ class EventReason(StrEnum):
     INSTALLED = "Installed"
     UPGRADED = "Upgraded"
     REFRESHED = "Refreshed"
+    UPGRADE_PENDING = "UpgradePending"
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     KEPT = "Kept"

@@ -65,7 +65,10 @@ class ObjectWriter:
         except FieldConflictError:
             return None
         except InvalidError as error:
-            return await self._why_not_replaced(target, change, error)
+            failure = await self._why_not_replaced(target, change, error)
+            if failure is None:
+                target.last_applied.only_replaced[change.key] = change.payload.digest
+            return failure
         except RukPakError as error:
             return failure_of_change(change, error)
 

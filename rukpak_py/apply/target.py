@@ -22,7 +22,8 @@ class LastApplied:
     `uids`: the object that we applied, so that one whose label was stripped is told from another client's object in its
     place. `absent`: names that a GET of the current attempt found free, so that an attempt that has to wait between two
     phases does not ask again. `again`: objects that are to be applied once more, whatever they look like.
-    `deleted_to_replace`: objects that are created again as soon as they are gone, and why.
+    `deleted_to_replace`: objects that are created again as soon as they are gone, and why. `only_replaced`: digests of
+    objects that a dry-run has shown can only be deleted and created again.
     """
 
     fields: dict[ObjectKey, str] = field(default_factory=dict)
@@ -30,6 +31,7 @@ class LastApplied:
     absent: set[ObjectKey] = field(default_factory=set)
     again: set[ObjectKey] = field(default_factory=set)
     deleted_to_replace: dict[ObjectKey, str] = field(default_factory=dict)
+    only_replaced: dict[ObjectKey, str] = field(default_factory=dict)
 
     @property
     def is_empty(self) -> bool:

@@ -46,6 +46,7 @@ from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.event_router import EventRouter
 from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import Existence
@@ -280,6 +281,7 @@ class DeploymentParts:
             after_apply=AfterApply(inventory, client_of=kinds.client_of, now=around.now),
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
             generated=GeneratedSecrets(self._second_rendering),
+            approval=UpgradeApproval(rendering, self._writer),
         )
 
 

@@ -12,7 +12,7 @@ from rukpak_py.apply.permissions.permission import mapping, text
 Json = dict[str, Any]
 
 DEFAULT = "default"  # the account of pods that name none, which every namespace has
-_POD_SPECS = (("spec",), ("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
+POD_SPECS = (("spec",), ("spec", "template", "spec"), ("spec", "jobTemplate", "spec", "template", "spec"))
 _KINDS = frozenset(
     {
         "CronJob",
@@ -76,7 +76,7 @@ def _accounts(objects: Iterable[Json]) -> Iterator[tuple[Workload, str]]:
 
 
 def _account_of(manifest: Json) -> str:
-    for path in _POD_SPECS:
+    for path in POD_SPECS:
         spec: Mapping[str, Any] = manifest
         for step in path:
             spec = mapping(spec.get(step))

@@ -5,10 +5,12 @@ may be found as it was applied without rendering anything; one that has such cer
 because they grow old.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 
 from rukpak_py.api.names import REGISTRY_CLASS
 from rukpak_py.apply.inventory import Inventory
+from rukpak_py.apply.preflight import AnyRefusal, RefusedObjects
 from rukpak_py.apply.results import Failure, failure_of
 from rukpak_py.apply.target import Target
 from rukpak_py.certificates.deployments import CertificateResult, ServingCertificates
@@ -65,6 +67,20 @@ class CertificateStage:
         return await self._certificates.release(
             self._target_of(attempt), _wanted(attempt), owned, attempt.state.certificates
         )
+
+    def without_held(self, attempt: Attempt, refusals: Sequence[AnyRefusal]) -> tuple[AnyRefusal, ...]:
+        """Refusals but those of objects in which we hold a CA: before its fields are released nothing can be told."""
+        owned = self._inventory.owned_by(attempt.deployment.metadata.uid)
+        held = {key for key, live in owned.items() if live.ca_fields}
+        if not held:
+            return tuple(refusals)
+        found = (
+            replace(one, failures=tuple(failure for failure in one.failures if failure.key not in held))
+            if isinstance(one, RefusedObjects)
+            else one
+            for one in refusals
+        )
+        return tuple(one for one in found if not isinstance(one, RefusedObjects) or one.failures)
 
     async def issue_missing(self, attempt: Attempt) -> CertificateResult:
         """Issue missing certificates before workloads are applied, which mount the Secrets."""

@@ -26,6 +26,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentSt
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
 from rukpak_py.controllers.deployment.uninstall import Uninstall
+from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
@@ -176,7 +177,8 @@ class DeploymentReconciler:
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
         if state.begun == attempt.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
-        of_wanted = Progress(change=StatusChange(valid=wanted.metadata.name))
+        change = StatusChange(valid=wanted.metadata.name) + upgrade_change(attempt, active, progress)
+        of_wanted = Progress(change=change)
         if active is not None and active.content == attempt.content:
             of_installed = progress
         else:

@@ -43,6 +43,7 @@ from rukpak_py.controllers.deployment.planning import Planned, Planner, complete
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import AccountMissing, KindsToCome
@@ -68,6 +69,7 @@ class ContentReconciler:
         after_apply: AfterApply,
         half_upgrade: HalfUpgrade,
         generated: GeneratedSecrets,
+        approval: UpgradeApproval,
     ) -> None:
         self._kinds = kinds
         self._ownership_form = ownership_form
@@ -80,6 +82,7 @@ class ContentReconciler:
         self._after_apply = after_apply
         self._half_upgrade = half_upgrade
         self._generated = generated
+        self._approval = approval
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost.
@@ -164,10 +167,8 @@ class ContentReconciler:
         if isinstance(seen, Progress):
             return seen
         planned = await self._planner.plan(attempt, rendered, seen, is_installed=candidate.is_installed)
-        refusals = await self._refusals_of_plan(attempt, self._gates.looked_at(attempt, candidate, planned.plan))
-        if refusals:
-            return await self._refused_plan(attempt, planned, refusals)
-        told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
+        candidate = self._gates.looked_at(attempt, candidate, planned.plan)
+        told = await self._may_begin(attempt, active, rendered, planned, candidate)
         if isinstance(told, Progress):
             return told
         before = await self._hooks_before(attempt, rendered, planned)
@@ -206,13 +207,40 @@ class ContentReconciler:
         state.kept_crds_judged_at = monotonic()
         return Progress(facts=after.facts) + await self._finish_with_secrets(applied)
 
-    async def _refusals_of_plan(self, attempt: Attempt, candidate: Candidate) -> tuple[AnyRefusal, ...]:
+    async def _refusals_of_plan(
+        self, attempt: Attempt, candidate: Candidate, *, may_write: bool
+    ) -> tuple[AnyRefusal, ...]:
         """Ask the gates; between them release the fields that the content drops, which would make the server refuse."""
         refusals = await self._gates.refusals(GatePhase.PLAN, attempt, candidate)
         if refusals:
             return refusals
-        await self._certificates.release_dropped(attempt)
-        return await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
+        if may_write:
+            await self._certificates.release_dropped(attempt)
+            return await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
+        refusals = await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
+        return self._certificates.without_held(attempt, refusals)
+
+    async def _may_begin(
+        self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned, candidate: Candidate
+    ) -> tuple[Fact, ...] | Progress:
+        """Ask everything that has a say before the first write: gates, generated passwords, approval and windows.
+
+        Once an approval is used the gates are asked again, because nothing was released before.
+        """
+        may_wait = self._approval.may_wait(attempt, active, planned.plan)
+        refusals = await self._refusals_of_plan(attempt, candidate, may_write=not may_wait)
+        if refusals:
+            return await self._refused_plan(attempt, planned, refusals)
+        told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
+        if isinstance(told, Progress) or not may_wait:
+            return told
+        if planned.held:
+            return Progress(facts=(*told, planned.hidden.fact(Cause.KINDS_HELD_BACK)))
+        waits = await self._approval.decide(attempt, active, rendered, planned)
+        if waits is not None:
+            return Progress(facts=told) + waits
+        refusals = await self._refusals_of_plan(attempt, candidate, may_write=True)
+        return await self._refused_plan(attempt, planned, refusals) if refusals else told
 
     async def _hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> HooksOver | Progress:
         """Run hooks after the objects that they may need are applied."""

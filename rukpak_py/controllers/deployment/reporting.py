@@ -3,6 +3,8 @@
 import dataclasses
 from collections.abc import Callable
 
+from msgspec import UNSET
+
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
 from rukpak_py.api.names import REFRESH_AT_ANNOTATION
 from rukpak_py.api.template_hash import bundle_name
@@ -54,6 +56,7 @@ class Reporting:
             return SETTLED
         wanted += state.verdict.progress
         name = bundle_name(deployment.metadata.name, state.template_hash(deployment))
+        wanted += _without_pending(latest.status, name, wanted)
         clock = self._clock()
         state.quiet.found((*wanted.facts, *installed.facts), clock.loop)
         key = key_facts(deployment, bundle=name, turn=turn)
@@ -116,6 +119,14 @@ class Reporting:
         now = self._writer.latest(latest)
         writes.refused_in = now.metadata.resource_version if is_too_large and now is not None else ""
         return conclusion.schedule
+
+
+def _without_pending(status: BundleDeploymentStatus, bundle: str, wanted: Progress) -> Progress:
+    """Drop the upgrade that waits where the template asks for another Bundle: an approval of it counts no more."""
+    pending = status.pending_upgrade
+    if pending is None or pending.bundle == bundle or wanted.change.pending_upgrade is not UNSET:
+        return NO_PROGRESS
+    return Progress(change=StatusChange(pending_upgrade=None))
 
 
 def _timed(progress: Progress, state: DeploymentState) -> Progress:

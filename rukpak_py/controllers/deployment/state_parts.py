@@ -20,7 +20,7 @@ from rukpak_py.certificates.wanted import WantedCertificates
 from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
+from rukpak_py.controllers.result.progress import NO_CHANGE, NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
@@ -110,20 +110,27 @@ class QuietFacts:
 
 
 class FailedAttempt:
-    """Result of the last attempt to install content, if it failed: looks report the same until the next attempt."""
+    """Result of the last attempt to install content, if it failed or may not begin: looks report the same until the
+    next attempt.
+    """
 
     def __init__(self) -> None:
         self._content: ContentKey | None = None
         self._progress = NO_PROGRESS
 
     def keep(self, content: ContentKey, progress: Progress) -> None:
-        """Keep a failure without its Events, which are reported once. A stage that wants another look is not kept."""
+        """Keep a failure without its Events, which are reported once. A stage that wants another look is not kept.
+
+        An upgrade that waits stays with its change of the status, which may have come too soon to be written.
+        """
         wants_look = any(fact.cause is Cause.LOOK_AGAIN for fact in progress.facts)
         is_open = progress.reached < Reached.APPLIED and not wants_look
-        has_failed = is_open and any(fact.row.kind is Kind.FAILURE for fact in progress.facts)
+        has_failed = is_open and any(fact.row.kind in {Kind.FAILURE, Kind.HOLD} for fact in progress.facts)
         lasting = (fact for fact in progress.facts if fact.row.kind is not Kind.EVENT)
         self._content = content if has_failed else None
-        self._progress = Progress(facts=(*lasting, _NOT_DUE), reached=progress.reached)
+        is_on_hold = any(fact.row.kind is Kind.HOLD for fact in progress.facts)
+        change = progress.change if is_on_hold else NO_CHANGE
+        self._progress = Progress(facts=(*lasting, _NOT_DUE), change=change, reached=progress.reached)
 
     def forget(self) -> None:
         """The content is not looked at: its next look finds out anew."""

@@ -15,6 +15,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import (
     API_VERSION,
+    APPROVED_ANNOTATION,
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_INSTANCE_KIND,
     OWNER_KIND_LABEL,
@@ -33,6 +34,8 @@ from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, not_served
 
 Patch = list[dict[str, Any]]
+
+_REQUESTS = (RECONCILE_AT_ANNOTATION, REFRESH_AT_ANNOTATION, APPROVED_ANNOTATION)
 
 
 class ChildSituation(Enum):
@@ -214,7 +217,7 @@ def _changes(found: BundleDeployment, instance: BundleInstance) -> Patch:
 def _annotations(instance: BundleInstance) -> dict[str, str]:
     """Requests alone: another annotation or label may be the mark of a tool that owns the instance, not its mirror."""
     found = instance.metadata.annotations
-    return {name: asked for name in (RECONCILE_AT_ANNOTATION, REFRESH_AT_ANNOTATION) if (asked := found.get(name))}
+    return {name: asked for name in _REQUESTS if (asked := found.get(name))}
 
 
 def _reference(instance: BundleInstance) -> dict[str, Any]:

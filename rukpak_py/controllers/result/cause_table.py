@@ -33,6 +33,7 @@ class Kind(Enum):
     PAUSE = auto()  # nothing is wrong or under way: Ready has its reason, without Reconciling or Stalled
     FAILURE = auto()  # Ready is False, a Warning
     WAIT = auto()  # Ready is Unknown and Reconciling
+    HOLD = auto()  # an upgrade that may not begin yet: Ready is as the installed content makes it, with its reason
     NOTE = auto()  # lasts beside all that: a line of its aspect, an Event at its start
     EVENT = auto()  # has happened: an Event
     SILENT = auto()  # for the times of the key alone
@@ -61,7 +62,7 @@ class Row:
     @property
     def is_line(self) -> bool:
         """A line of its aspect, which says something else: the installation it is about stands."""
-        return self.kind is Kind.NOTE or self.status is ConditionStatus.TRUE
+        return self.kind is Kind.NOTE or (self.status is ConditionStatus.TRUE and self.kind is not Kind.HOLD)
 
 
 _U, _V = ConditionType.UNPACKED, ConditionType.HAS_VALID_BUNDLE
@@ -125,6 +126,19 @@ def _image_wait(later: tuple[float, Cause] | None = None) -> Row:
         reason=Reason.UNPACK_PENDING,
         ready=Reason.UNPACK_PENDING,
         later=later,
+    )
+
+
+def _hold(reason: Reason) -> Row:
+    return Row(
+        kind=Kind.HOLD,
+        is_held=True,
+        aspect=ConditionType.UPGRADE_PENDING,
+        status=_TRUE,
+        reason=reason,
+        ready=Reason.UPGRADE_PENDING,
+        event=EventReason.UPGRADE_PENDING,
+        event_type=EventType.NORMAL,
     )
 
 
@@ -269,6 +283,8 @@ TABLE: Mapping[Cause, Row] = {
         kind=Kind.WAIT, aspect=_H, reason=Reason.UNHEALTHY, ready=Reason.STILL_UNHEALTHY, event=Reason.UNHEALTHY
     ),
     Cause.UNHEALTHY: _wait(WAKE, Reason.UNHEALTHY, _H, quiet=0.0, later=(LASTING_SECONDS, Cause.STILL_UNHEALTHY)),
+    Cause.UPGRADE_NOT_APPROVED: _hold(Reason.NOT_APPROVED),
+    Cause.UPGRADE_OUTSIDE_WINDOW: _hold(Reason.OUTSIDE_WINDOW),
     Cause.HALF_UPGRADED: _note(None),
     Cause.OVERRIDE_UNMATCHED: _note(EventReason.OVERRIDE_UNMATCHED),
     Cause.ORDER_NOT_KEPT: _note(EventReason.ORDER_NOT_KEPT, None),

@@ -121,6 +121,9 @@ class Cause(StrEnum):
     DELETING = "Deleting"
     STILL_UNHEALTHY = "StillUnhealthy"
     UNHEALTHY = "Unhealthy"
+    # upgrades that may not begin yet
+    UPGRADE_NOT_APPROVED = "UpgradeNotApproved"
+    UPGRADE_OUTSIDE_WINDOW = "UpgradeOutsideWindow"
     # notes
     HALF_UPGRADED = "HalfUpgraded"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"

@@ -34,7 +34,15 @@ from rukpak_py.core.limits import KIB
 
 HISTORY_BYTES = 512 * KIB
 _NOTES_OF_A_SHORT_STATUS = 4
-_AS_THEY_ARE = ("kinds", "delete_hooks", "running_hook", "judged", "last_handled_refresh_at")
+_AS_THEY_ARE = (
+    "kinds",
+    "delete_hooks",
+    "running_hook",
+    "pending_upgrade",
+    "upgrade",
+    "judged",
+    "last_handled_refresh_at",
+)
 _PHASES: Mapping[str, BundlePhase] = {
     Reason.UNPACKING: BundlePhase.UNPACKING,
     Reason.UNPACK_PENDING: BundlePhase.PENDING,

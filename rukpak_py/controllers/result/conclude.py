@@ -109,11 +109,14 @@ def _is_decided(facts: Sequence[JudgedFact], told: Told) -> bool:
             return False
         if of_side:
             return True
+        if any(one.side is side and one.row.kind is Kind.HOLD for one in facts):
+            continue
         if told.reached[side] < Reached.APPLIED and any(
             one.side is side and one.row.kind is Kind.SILENT for one in facts
         ):
             return False
-    return Reached.FINISHED in told.reached.values()
+    is_held = any(one.row.kind is Kind.HOLD for one in facts)
+    return Reached.FINISHED in told.reached.values() or (is_held and not installed_bundle(told.after))
 
 
 def _handled(after: AnyStatus, facts: Sequence[JudgedFact], key: KeyFacts) -> dict[str, str]:
@@ -175,7 +178,7 @@ def _next_attempt(timed: Sequence[JudgedFact], failures: int, key: KeyFacts, clo
 
 def _looks(facts: Sequence[JudgedFact], clock: Clock) -> list[float]:
     """Loop times when to look again, for facts that are no failures."""
-    waits = [one for one in facts if one.row.kind in {Kind.WAIT, Kind.SILENT, Kind.NOTE}]
+    waits = [one for one in facts if one.row.kind in {Kind.WAIT, Kind.HOLD, Kind.SILENT, Kind.NOTE}]
     own = [one.fact.at for one in waits if one.fact.at is not None]
     rows = [one.row.then for one in waits if one.fact.at is None]
     return [*own, *(clock.loop + then for then in rows if not isinstance(then, Then))]

@@ -61,6 +61,9 @@ class ConditionValue(NamedTuple):
     message: str
 
 
+_NO_UPGRADE = ConditionValue(ConditionStatus.FALSE, Reason.NO_UPGRADE, "No upgrade waits")
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
     """Everything that conditions follow from. `facts`: those that are told, by rank, of the wanted content first.
@@ -140,6 +143,7 @@ def decided_aspects(told: Told) -> dict[ConditionType, ConditionValue]:
             ConditionType.HAS_VALID_BUNDLE: _aspect(told, ConditionType.HAS_VALID_BUNDLE, _valid(told)),
             ConditionType.INSTALLED: _aspect(told, ConditionType.INSTALLED, _installed(told)),
         }
+        found[ConditionType.UPGRADE_PENDING] = _aspect(told, ConditionType.UPGRADE_PENDING, _no_upgrade(told))
         well = _healthy(told, found[ConditionType.INSTALLED])
         found[ConditionType.HEALTHY] = _aspect(told, ConditionType.HEALTHY, well)
     return {kind: value for kind, value in found.items() if value is not None}
@@ -192,6 +196,12 @@ def _installed(told: Told) -> ConditionValue | None:
     return ConditionValue(ConditionStatus.TRUE, Reason.INSTALLATION_SUCCEEDED, _instantiated(told, bundle))
 
 
+def _no_upgrade(told: Told) -> ConditionValue | None:
+    """None while an upgrade is on record and something else is told of it: it may go on to wait."""
+    waits = isinstance(told.after, BundleDeploymentStatus) and told.after.pending_upgrade is not None
+    return None if waits else _NO_UPGRADE
+
+
 def _instantiated(told: Told, bundle: str) -> str:
     """Text of Installed. It carries the generation of the spec, and must say where it is about other content."""
     if not isinstance(told.after, BundleDeploymentStatus) or not _is_other_wanted(told, bundle):
@@ -206,7 +216,7 @@ def _is_other_wanted(told: Told, bundle: str) -> bool:
     waits = [
         one
         for one in told.facts
-        if one.side is Side.WANTED and one.row.kind in {Kind.WAIT, Kind.FAILURE} and not one.row.is_line
+        if one.side is Side.WANTED and one.row.kind in {Kind.WAIT, Kind.FAILURE, Kind.HOLD} and not one.row.is_line
     ]
     is_same_bundle = told.key.bundle == bundle
     return told.reached[Side.WANTED] < Reached.APPLIED and any(
@@ -253,6 +263,8 @@ def _ready(told: Told, conditions: Conditions) -> tuple[Summary, Reason, str]:
     message = told.texts.of_ready(about)
     if chief.is_failure:
         message = with_next_attempt(message, told.schedule, told.clock)
+    if chief.row.kind is Kind.HOLD and not installed_bundle(told.after):
+        return Summary.PROGRESSING, reason, message  # a lost status: nothing is known of what is there
     return _summary(chief, beside), reason, message
 
 
@@ -264,6 +276,8 @@ def _summary(chief: JudgedFact, beside: Sequence[JudgedFact]) -> Summary:
             return Summary.STALLED
         case Kind.FAILURE:
             return Summary.RETRYING
+        case Kind.HOLD:
+            return Summary.READY
         case _:
             return Summary.PROGRESSING
 

@@ -14,7 +14,7 @@ from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
-from rukpak_py.apply.preflight import GatePhase, Refusal
+from rukpak_py.apply.preflight import AnyRefusal, GatePhase, Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS
@@ -48,6 +48,7 @@ PARTS = (
     "after_apply",
     "half_upgrade",
     "generated",
+    "approval",
 )
 SECRET = ObjectKey("", "Secret", "ns", "cert")
 THEIRS = SECRET, ConflictError("theirs")
@@ -104,6 +105,7 @@ class Stages:
     lacking: Progress | None = None  # instead of a rendering
     hidden_error: Exception | None = None
     missing: Account | None = None
+    waits: Progress | None = None  # of an upgrade that may have to wait: why it does
     called: list[str] = field(default_factory=list)
     lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
 
@@ -174,7 +176,7 @@ class Stages:
 
     async def plan(self, *_: object, **_how: object) -> Any:
         self.called.append("plan")
-        return SimpleNamespace(plan=Plan(changes=(), prune=()))
+        return SimpleNamespace(plan=Plan(changes=(), prune=()), held=())
 
     def candidate(self, *_: object) -> Any:
         return SimpleNamespace(is_installed=False, is_upgrade=False)
@@ -191,6 +193,16 @@ class Stages:
 
     async def release_dropped(self, *_: object) -> None:
         self.called.append("release")
+
+    def may_wait(self, *_: object) -> bool:
+        return self.waits is not None
+
+    async def decide(self, *_: object) -> Progress | None:
+        self.called.append("decide")
+        return self.waits
+
+    def without_held(self, _attempt: Attempt, refusals: tuple[AnyRefusal, ...]) -> tuple[AnyRefusal, ...]:
+        return refusals
 
     # writes and the final word
 
@@ -225,6 +237,14 @@ async def test_nothing_is_released_or_tried_out_while_another_gate_refuses() -> 
     progress = await content_of(stages).reconcile_content(attempt(), None)
     assert stages.called == ["CONTENT", "plan", "PLAN"]
     assert (causes_of(progress), progress.reached) == ([Cause.REFUSED], Reached.NOTHING)
+
+
+async def test_nothing_is_released_or_written_before_an_upgrade_may_begin() -> None:
+    waits = Progress(facts=(Fact(cause=Cause.UPGRADE_NOT_APPROVED),))
+    stages = Stages(refusing=None, waits=waits)
+    progress = await content_of(stages).reconcile_content(wanted(), None)
+    assert stages.called == ["CONTENT", "plan", "PLAN", "DRY_RUN", "decide", "drop superseded"]
+    assert (causes_of(progress), progress.reached) == ([Cause.UPGRADE_NOT_APPROVED], Reached.NOTHING)
 
 
 # Certificates

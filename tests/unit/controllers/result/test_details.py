@@ -1,12 +1,14 @@
 """The texts that are made of facts: for the condition that they are about, and the line for Ready and Events."""
 
 import pytest
+from msgspec import structs
 
 from rukpak_py.controllers.result import bundle_details as bundles
 from rukpak_py.controllers.result import deployment_details as deployments
 from rukpak_py.controllers.result import hook_details as hooks
 from rukpak_py.controllers.result import object_details as objects
 from rukpak_py.controllers.result import policy_details as policies
+from rukpak_py.controllers.result import upgrade_details as upgrades
 from rukpak_py.controllers.result.progress import NO_DETAIL, Detail, Words
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import HookEvent
@@ -17,6 +19,15 @@ HIDDEN = deployments.HiddenKinds(unserved=("Widget.example.com",), unlisted=("B.
 HIDDEN_TEXT = (
     "the API server does not serve Widget.example.com at the moment and the API server cannot list A.x, B.x at the "
     "moment: objects of these kinds are left as they are until it does"
+)
+UPGRADE = upgrades.UpgradePending(
+    deployment="d",
+    bundle="b2",
+    version="2.0.0",
+    digest="sha256:1",
+    counts="1 object changed",
+    verdict="NeedsReview",
+    reviews=("ClusterRole x is new",),
 )
 KEPT = objects.KeptObject(kind="Namespace", namespace="", name="n", reason="HoldsObjects")
 
@@ -393,6 +404,23 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     ),
     (hooks.UnknownHooks(), (), hooks.HOOKS_UNKNOWN),
     (hooks.UnknownHooks(why="x"), (), f"{hooks.HOOKS_UNKNOWN}: x"),
+    (
+        UPGRADE,
+        (),
+        (
+            "the upgrade to b2 (2.0.0) waits for an approval; read it with `rukpakctl plan d`, and approve it with "
+            "`rukpakctl approve d`\nIt is 1 object changed; verdict NeedsReview\n- ClusterRole x is new"
+        ),
+    ),
+    (
+        upgrades.OutsideWindow(**structs.asdict(UPGRADE), opens="2026-11-29T01:00:00Z"),
+        (),
+        (
+            "the upgrade to b2 (2.0.0) waits for its window, which opens at 2026-11-29T01:00:00Z; to begin at once, "
+            "approve it with `rukpakctl approve d --now`\nIt is 1 object changed; verdict NeedsReview\n"
+            "- ClusterRole x is new"
+        ),
+    ),
     (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]
 

@@ -35,6 +35,8 @@ HELD_WAITS = {
     C.REGISTRY_UNUSABLE,
     C.IMAGE_PENDING,
     C.IMAGE_COMING,
+    C.UPGRADE_NOT_APPROVED,
+    C.UPGRADE_OUTSIDE_WINDOW,
 }
 HELD, LOOK, WOKEN = "held", "look", "woken"
 WELL = progress(reached=Reached.FINISHED, valid="b1", installed=installed())
@@ -177,6 +179,16 @@ INSTALLED = [
     Seen(C.STILL_UNHEALTHY, "Healthy False Unhealthy", "Unknown StillUnhealthy Reconciling", "Warning Unhealthy"),
     Seen(C.UNHEALTHY, "Healthy False Unhealthy", "Unknown Unhealthy Reconciling", ""),
     Seen(C.PRUNING, IS_INSTALLED, PROGRESSING, "", 30.0),
+    Seen(
+        C.UPGRADE_NOT_APPROVED, "UpgradePending True NotApproved", "True UpgradePending", "Normal UpgradePending", HELD
+    ),
+    Seen(
+        C.UPGRADE_OUTSIDE_WINDOW,
+        "UpgradePending True OutsideWindow",
+        "True UpgradePending",
+        "Normal UpgradePending",
+        HELD,
+    ),
     Seen(C.HALF_UPGRADED, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.OVERRIDE_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning OverrideUnmatched"),
     Seen(C.FIELDS_LEFT_OUT, IS_INSTALLED, SUCCEEDED, "Warning FieldsLeftOut"),

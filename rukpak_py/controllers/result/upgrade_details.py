@@ -1,0 +1,50 @@
+"""Details of facts about an upgrade that may not begin yet."""
+
+from rukpak_py.controllers.result.progress import Detail, Objects
+
+REVIEWS = 5  # reasons for a review that a message names
+
+
+class UpgradePending(Detail, frozen=True, kw_only=True):
+    """`counts`: what changes, in words. `reviews`: why it is not safe, if so. `opens`: when its window does."""
+
+    deployment: str
+    bundle: str
+    version: str = ""
+    digest: str
+    counts: str
+    verdict: str
+    reviews: tuple[str, ...] = ()
+
+    def text(self, objects: Objects, /) -> str:
+        lines = [self.brief(objects), f"It is {self.counts}; verdict {self.verdict}"]
+        lines += [f"- {one}" for one in self.reviews[:REVIEWS]]
+        if len(self.reviews) > REVIEWS:
+            lines.append(f"- and {len(self.reviews) - REVIEWS} more")
+        return "\n".join(lines)
+
+    @property
+    def upgrade(self) -> str:
+        of = f" ({self.version})" if self.version else ""
+        return f"the upgrade to {self.bundle}{of}"
+
+    def brief(self, _: Objects, /) -> str:
+        return (
+            f"{self.upgrade} waits for an approval; read it with `rukpakctl plan {self.deployment}`, and approve it"
+            f" with `rukpakctl approve {self.deployment}`"
+        )
+
+
+class OutsideWindow(UpgradePending, frozen=True, kw_only=True):
+    """`opens`: when the next window does; empty: none ever does. `wrong`: windows that cannot be read."""
+
+    opens: str = ""
+    wrong: tuple[str, ...] = ()
+
+    def brief(self, _: Objects, /) -> str:
+        when = f"which opens at {self.opens}" if self.opens else "and none of spec.upgrades.windows ever opens"
+        wrong = f" ({'; '.join(self.wrong)})" if self.wrong else ""
+        return (
+            f"{self.upgrade} waits for its window, {when}{wrong}; to begin at once, approve it with `rukpakctl approve"
+            f" {self.deployment} --now`"
+        )
