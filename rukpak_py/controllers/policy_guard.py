@@ -21,30 +21,19 @@ from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from email.utils import parsedate_to_datetime
-from itertools import starmap
 from math import isfinite
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-import msgspec
-
-from rukpak_py.api.names import BUNDLE_KIND
-from rukpak_py.api.policies.document import POLICY_KIND, Document
+from rukpak_py.api.policies.document import Document
 from rukpak_py.api.policies.installation import Installation, probes
-from rukpak_py.core.errors import AccessError, RukPakError
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import ObjectKey, canonical_json
-from rukpak_py.core.text import excerpt
+from rukpak_py.kube.admission_policies import policy_key, policy_resource, probe_problem, stored_policy
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, InvalidError, NotFoundError, UnprovenIdentityError
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, UnprovenIdentityError
 from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.metadata import LiveObject, Metadata, decode_metadata
+from rukpak_py.kube.metadata import LiveObject, Metadata
 from rukpak_py.kube.pace import Backoff
-from rukpak_py.kube.resources import (
-    ADMISSION_POLICIES,
-    ADMISSION_POLICY_BINDINGS,
-    BUNDLE_DEPLOYMENTS,
-    BUNDLES,
-    Resource,
-)
 from rukpak_py.kube.seen_versions import OnRestore
 
 LOG = logging.getLogger(__name__)
@@ -52,7 +41,6 @@ SETTLE_SECONDS = 5.0  # every API server has taken a change up by then: each loo
 CHECK_SECONDS = 60.0  # between two checks of what no watch shows
 STALE_SECONDS = 5 * CHECK_SECONDS  # after a check: the checks have stopped, or fail
 RETRY_SECONDS = 1.0  # after one that got no answer, or found what is stored and not enforced; then twice as long
-SHOWN = 60  # characters of a value, or of an answer
 
 
 class Era(NamedTuple):
@@ -95,7 +83,7 @@ class PolicyGuard:
         """`is_needed`: some deployment has an account. `on_change`: the policies came into force, or went out of it."""
         self._client = client
         self._installation = installation
-        self._documents = {_key(one): one for one in installation.guards()}
+        self._documents = {policy_key(one): one for one in installation.guards()}
         self._is_needed = is_needed
         self._on_change = on_change
         self._latest: Standing | None = None  # None: never asked, or in doubt
@@ -109,7 +97,7 @@ class PolicyGuard:
         self.informers = tuple(  # by name: the operator may have no right to see others
             Informer(
                 client,
-                _resource(one),
+                policy_resource(one),
                 field_selector=f"metadata.name={key.name}",
                 on_change=self._changed,
                 on_restore=on_restore,
@@ -188,7 +176,7 @@ class PolicyGuard:
 
     async def _check(self) -> None:
         began = _now()
-        found = await asyncio.gather(*starmap(self._read, self._documents.items()))
+        found = await asyncio.gather(*map(self._read, self._documents.values()))
         problems = tuple(one for one in found if isinstance(one, str))
         heads = {key: one for key, one in zip(self._documents, found, strict=True) if isinstance(one, Metadata)}
         self._heads = {key: (one.uid, one.generation) for key, one in heads.items()}
@@ -230,27 +218,17 @@ class PolicyGuard:
         if is_news:
             self._on_change()
 
-    async def _read(self, key: ObjectKey, document: Document) -> Metadata | str:
+    async def _read(self, document: Document) -> Metadata | str:
         """Metadata of one that is as it should be, else a sentence about what is wrong."""
         try:
-            body = await self._client.get(_resource(document), "", key.name)
-        except NotFoundError:
-            return f"{key.kind} {key.name} does not exist"
+            return await stored_policy(self._client, document)
         except ForbiddenError as error:
+            key = policy_key(document)
             return f"{key.kind} {key.name} cannot be read: {error.message}"
-        difference = difference_of(document["spec"], msgspec.json.decode(body).get("spec"), "spec")
-        return f"{key.kind} {key.name}: {difference}" if difference else decode_metadata(body)
 
     async def _probed(self, probe: Document) -> str:
         """Empty: the policies refused it."""
-        resource = BUNDLES if probe["kind"] == BUNDLE_KIND else BUNDLE_DEPLOYMENTS
-        named = f"the API server does not enforce them for {resource.plural}"
-        try:
-            await self._client.create(resource, "", canonical_json(probe), dry_run=True)
-        except (AccessError, InvalidError) as error:
-            answer = str(error)
-            return "" if self._installation.answer in answer else f"{named}, it answers: {excerpt(answer, SHOWN)}"
-        return f"{named}: is its admission plugin ValidatingAdmissionPolicy switched off, or are they a moment old?"
+        return await probe_problem(self._client, self._installation, probe)
 
     async def _server_time(self) -> float:
         answer = await self._client.raw_get("/version")
@@ -258,28 +236,6 @@ class PolicyGuard:
             return parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
         except ValueError:
             return float("inf")  # nothing is known to be newer
-
-
-def difference_of(wanted: Any, live: Any, path: str) -> str:
-    """Words about the first field that differs; empty where there is none."""
-    if isinstance(wanted, dict) and isinstance(live, dict):
-        for name in sorted(wanted.keys() | live.keys()):
-            within = f"{path}.{name}"
-            if name not in live:
-                return f"{within} is missing"
-            if name not in wanted:
-                return f"{within} is set, and should not be"
-            if found := difference_of(wanted[name], live[name], within):
-                return found
-        return ""
-    if isinstance(wanted, list) and isinstance(live, list):
-        if len(wanted) != len(live):
-            return f"{path} has {len(live)} entries, and should have {len(wanted)}"
-        pairs = enumerate(zip(wanted, live, strict=True))
-        return next((found for n, (a, b) in pairs if (found := difference_of(a, b, f"{path}[{n}]"))), "")
-    return (
-        "" if wanted == live else f"{path} is {excerpt(str(live), SHOWN)}, and should be {excerpt(str(wanted), SHOWN)}"
-    )
 
 
 def last_change(metadata: Metadata, unknown: float) -> float:
@@ -293,14 +249,6 @@ def last_change(metadata: Metadata, unknown: float) -> float:
 
 def _seconds(time: str | None) -> float | None:
     return datetime.fromisoformat(time).timestamp() if time else None
-
-
-def _key(document: Document) -> ObjectKey:
-    return _resource(document).key("", document["metadata"]["name"])
-
-
-def _resource(document: Document) -> Resource:
-    return ADMISSION_POLICIES if document["kind"] == POLICY_KIND else ADMISSION_POLICY_BINDINGS
 
 
 def _now() -> float:

@@ -19,7 +19,6 @@ TESTS = frozenset(
 # Where two texts are compared all the same, and why that decides nothing that a text is made of.
 EXPLAINED = {
     "apply/results.py: str(key) in message": "whether a text names its object already; only the text changes",
-    "controllers/policy_guard.py: self._installation.answer in answer": "a proof: the policy itself answers with it",
     "controllers/deployment/kept_renderings.py: _SECRET in line": "lines of manifests: whether they have a Secret",
 }
 
