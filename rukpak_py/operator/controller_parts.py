@@ -169,6 +169,7 @@ class DeploymentParts:
         review = PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered)
         self.permission_reports = PermissionReports(
             around.identities,
+            around.client,
             deployments=deployments,
             states=self.states,
             templates=templates,

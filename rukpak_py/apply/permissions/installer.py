@@ -10,6 +10,9 @@ Every object is read, created, patched and deleted by its name (`create` cannot 
 * the causes of unhealthy workloads are read from their pods;
 * before a CRD or a Namespace is deleted, its instances or its contents are counted.
 
+The operator itself watches what it has installed. In the narrow mode it needs rights for that, too: to watch a kind in
+all namespaces, and Secrets in each namespace where there are some, because who may watch them may read them.
+
 Kinds become resources without a server to ask: what a CRD of the same content says wins; kinds that Kubernetes itself
 serves stand in a table; for the others the name is guessed as English makes plurals, and an object that names no
 namespace is taken for one that lives in the install namespace. `resource_of` knows better where a server can be asked.
@@ -21,7 +24,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
-from rukpak_py.api.names import SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.api.names import GROUP, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.apply.permissions.grants import Binding, Role, RoleKey, bindings_of, bounded, roles_of
 from rukpak_py.apply.permissions.permission import Permission, mapping, permissions_of, reduced, rules_of, text
 from rukpak_py.apply.permissions.pod_accounts import runs_pods
@@ -49,6 +52,15 @@ _CLUSTER_SCOPED: Mapping[str, str] = {
     "scheduling.k8s.io": "PriorityClass",
     "security.openshift.io": "SecurityContextConstraints",
     "storage.k8s.io": "CSIDriver CSINode StorageClass VolumeAttachment VolumeAttributesClass",
+}
+# Kinds that the operator watches in every mode, whatever is installed.
+_WATCHED_ALWAYS = {
+    ("", "namespaces"),
+    ("", "resourcequotas"),
+    ("apiextensions.k8s.io", "customresourcedefinitions"),
+    (GROUP, "bundledeployments"),
+    (GROUP, "bundleinstances"),
+    (GROUP, "bundles"),
 }
 _CLUSTER_KINDS = {GroupKind(group, kind) for group, kinds in _CLUSTER_SCOPED.items() for kind in kinds.split()}
 _ALREADY_PLURAL = {"Endpoints", "SecurityContextConstraints"}
@@ -89,6 +101,8 @@ def _definition(manifest: Json) -> tuple[GroupKind, PermittedResource] | None:
 
 _BY_NAME = ("get", "patch", "delete")
 _HOOK_BY_NAME = ("get", "delete")
+WATCH_VERBS = ("get", "list", "watch")
+_SECRETS = ("", "secrets")
 _NAMESPACE_CONTENTS = ("pods", "persistentvolumeclaims", "services", "secrets", "configmaps")
 _OLM_LISTS = tuple(
     Permission("", "list", "operators.coreos.com", plural) for plural in ("subscriptions", "clusterserviceversions")
@@ -106,7 +120,10 @@ class GrantNeed:
 
 @dataclass(frozen=True, kw_only=True)
 class Needs:
+    """`watched`: what the operator itself needs in the narrow mode, to see what is installed."""
+
     permissions: frozenset[Permission]
+    watched: frozenset[Permission] = frozenset()
     grants: tuple[GrantNeed, ...] = ()
     escalate: bool = False  # the installer may write and bind roles without their permissions
 
@@ -162,6 +179,7 @@ def needs_of(
                 *(_OLM_LISTS if looks_for_olm else ()),
             }
         ),
+        watched=frozenset(_watching([*objects, *created_once], hooks, places)),
         grants=(*_granting(objects, roles_of(everything)), *_granting_in_hooks(hooks, everything)),
         escalate=escalate,
     )
@@ -190,13 +208,32 @@ def _writing(objects: list[Json], places: _Places, verbs: tuple[str, ...]) -> It
 
 def _certificates(objects: list[Json], places: _Places) -> Iterator[Permission]:
     for manifest in objects:
-        annotations = mapping(mapping(manifest.get("metadata")).get("annotations"))
-        name = text(annotations.get(SERVING_CERTIFICATE_ANNOTATION))
-        if name and manifest.get("kind") == "Service":
+        if name := _certificate_of(manifest):
             scope = places.scope_of(manifest)
             yield Permission(scope, "create", "", "secrets")
             for verb in _BY_NAME:
                 yield Permission(scope, verb, "", "secrets", name)
+
+
+def _certificate_of(manifest: Json) -> str:
+    """Name of the Secret with the certificate that a Service asks for."""
+    if manifest.get("kind") != "Service":
+        return ""
+    annotations = mapping(mapping(manifest.get("metadata")).get("annotations"))
+    return text(annotations.get(SERVING_CERTIFICATE_ANNOTATION))
+
+
+def _watching(objects: list[Json], hooks: list[Json], places: _Places) -> Iterator[Permission]:
+    """Hooks that are Secrets are not watched."""
+    for manifest in (*objects, *hooks):
+        resource = places.resource_of(manifest)
+        kind = resource.group, resource.plural
+        if kind not in {*_WATCHED_ALWAYS, _SECRETS}:
+            yield from (Permission("", verb, *kind) for verb in WATCH_VERBS)
+    namespaces = {places.scope_of(one) for one in objects if places.resource_of(one)[:2] == _SECRETS}
+    namespaces |= {places.scope_of(one) for one in objects if _certificate_of(one)}
+    for namespace in namespaces:
+        yield from (Permission(namespace, verb, *_SECRETS) for verb in WATCH_VERBS)
 
 
 def _looking(objects: list[Json], places: _Places) -> Iterator[Permission]:

@@ -43,6 +43,11 @@ class Identities:
         """Account of the operator itself."""
         return Account(self.system_namespace, OPERATOR_ACCOUNT)
 
+    @property
+    def is_narrow(self) -> bool:
+        """Whether the operator has few rights of its own."""
+        return self._mode is Mode.NARROW
+
     def account_of(self, deployment: BundleDeployment | BundleInstance) -> Account | None:
         """None: the operator acts with its own rights, unless it `refuses`."""
         return effective_account(deployment.spec, default=self._default_account, system_namespace=self.system_namespace)
@@ -57,7 +62,7 @@ class Identities:
 
     def refuses(self, deployment: BundleDeployment) -> bool:
         """Whether nothing is read or written for the deployment, because no account is there to do it as."""
-        return self._mode is Mode.NARROW and self.account_of(deployment) is None
+        return self.is_narrow and self.account_of(deployment) is None
 
     def client_of(self, deployment: BundleDeployment) -> Client:
         """AccessError: the deployment is refused."""

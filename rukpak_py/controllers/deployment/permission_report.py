@@ -9,8 +9,9 @@ import msgspec
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.apply.permissions.installer import rules_by_scope
+from rukpak_py.apply.permissions.installer import Needs, rules_by_scope
 from rukpak_py.apply.permissions.permission import Json, Permission, reduced
+from rukpak_py.apply.permissions.review import missing_permissions
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues
@@ -21,22 +22,31 @@ from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.core.errors import AccessError, UnavailableError
+from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import NAMESPACES
 
 
 class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
-    """`namespaces`: those that the content brings. Rules are by namespace; the empty one is the whole cluster."""
+    """Rules are by namespace; the empty one is the whole cluster.
+
+    `namespaces`: those that the content brings. `watched`: the operator's own needs, to see what is installed, and
+    `unwatched`: those of them that it lacks; an operator with wide rights has none.
+    """
 
     account: Account | None  # None: the deployment has none, and the operator's rights
     namespaces: list[str]
     rules: dict[str, list[Json]]
     missing: dict[str, list[Json]]
+    operator: Account
+    watched: dict[str, list[Json]]
+    unwatched: dict[str, list[Json]]
 
 
 class PermissionReports:
     def __init__(
         self,
         identities: Identities,
+        client: Client,
         *,
         deployments: Cache[BundleDeployment],
         states: DeploymentStates,
@@ -47,6 +57,7 @@ class PermissionReports:
         review: PermissionReview,
     ) -> None:
         self._identities = identities
+        self._client = client
         self._deployments = deployments
         self._states = states
         self._templates = templates
@@ -76,10 +87,12 @@ class PermissionReports:
         found = [(attempt, rendered) for attempt, rendered in contents if isinstance(rendered, Rendered)]
         if not found or len(found) < len(contents):
             raise UnavailableError(f"the content of BundleDeployment {name} is not unpacked and rendered yet")
-        needed, missing, namespaces = set[Permission](), set[Permission](), set[str]()
+        needed, missing, watched = set[Permission](), set[Permission](), set[Permission]()
+        namespaces = set[str]()
         for attempt, rendered in found:
             needs = self._review.needs(attempt, rendered)
             needed |= needs.least
+            watched |= needs.watched if self._identities.is_narrow else frozenset()
             if attempt.account is not None:
                 lacking = await self._review.missing(attempt, rendered, None, self._identities.client_of(deployment))
                 missing |= lacking.missing if lacking is not None else frozenset()
@@ -89,7 +102,14 @@ class PermissionReports:
             namespaces=sorted(namespaces),
             rules=rules_by_scope(reduced(needed)),
             missing=rules_by_scope(reduced(missing)),
+            operator=self._identities.own,
+            watched=rules_by_scope(watched),
+            unwatched=rules_by_scope(await self._unwatched(watched)),
         )
+
+    async def _unwatched(self, watched: set[Permission]) -> frozenset[Permission]:
+        needs = Needs(permissions=frozenset(watched))
+        return await missing_permissions(self._client, needs, namespace=self._identities.system_namespace)
 
     async def _contents(self, deployment: BundleDeployment, state: DeploymentState) -> list[Attempt]:
         """The wanted content, and the installed one where it is another."""

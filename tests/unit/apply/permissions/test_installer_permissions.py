@@ -5,7 +5,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.accounts import Account
-from rukpak_py.apply.permissions.installer import PermittedResource, needs_of, plural_of
+from rukpak_py.api.names import WATCH_ROLE_LABEL
+from rukpak_py.apply.permissions.installer import PermittedResource, needs_of, plural_of, rules_by_scope
 from rukpak_py.apply.permissions.manifests import account_with_roles, roles_for
 from rukpak_py.apply.permissions.permission import Held, Permission, permissions_of
 from tests.unit.cli.objects import RBAC, binding, manifest, role, rule, workload
@@ -179,3 +180,65 @@ def test_resource_of_the_server_counts_before_the_guess() -> None:
 )
 def test_plural_of_a_kind_is_guessed(kind: str, plural: str) -> None:
     assert plural_of(kind) == plural
+
+
+def watched_by(objects: list[Any], *, hooks: list[Any] | None = None) -> dict[str, list[Any]]:
+    return rules_by_scope(needs_of(objects, hooks=hooks or [], install_namespace="apps").watched)
+
+
+def test_operator_watches_each_kind_of_the_content_in_all_namespaces() -> None:
+    objects = [manifest("ConfigMap", "a"), workload("web"), CRD, manifest("Ox", "o", api_version="example.com/v1")]
+    assert watched_by(objects) == {
+        "": [
+            rule("get list watch", "configmaps"),
+            rule("get list watch", "deployments", group="apps"),
+            rule("get list watch", "oxen", group="example.com"),
+        ]
+    }
+
+
+def test_operator_watches_secrets_only_in_the_namespaces_that_have_some() -> None:
+    service = manifest("Service", "hooks", namespace="there")
+    service["metadata"]["annotations"] = {"core.rukpak.io/serving-certificate": "hooks-cert"}
+    secrets = rule("get list watch", "secrets")
+    assert watched_by([manifest("Secret", "a"), service]) == {
+        "": [rule("get list watch", "services")],
+        "apps": [secrets],
+        "there": [secrets],
+    }
+
+
+def test_operator_needs_no_right_for_what_it_always_watches() -> None:
+    bundle = manifest("Bundle", "b", api_version="core.rukpak.io/v1alpha1")
+    assert watched_by([CRD, manifest("Namespace", "n"), manifest("ResourceQuota", "q"), bundle]) == {}
+
+
+def test_operator_watches_hooks_but_no_secrets_among_them() -> None:
+    hooks = [manifest("Job", "migrate", api_version="batch/v1"), manifest("Secret", "seed")]
+    assert watched_by([], hooks=hooks) == {"": [rule("get list watch", "jobs", group="batch")]}
+
+
+def test_rights_to_watch_are_manifests_of_their_own() -> None:
+    needs = needs_of([manifest("ConfigMap", "a"), manifest("Secret", "b")], install_namespace="apps")
+    made = account_with_roles(
+        needs.rules,
+        name="installer",
+        account=Account("apps", "robot"),
+        watched=rules_by_scope(needs.watched),
+        operator=Account("rukpak-system", "core-admin"),
+    )
+    everywhere, of_secrets, bound = made[-3:]
+    labels = {"rbac.core.rukpak.io/aggregate-to-watch": "true"}
+    assert everywhere["metadata"] == {"name": "installer-watch", "labels": labels}
+    assert everywhere["kind"] == "ClusterRole"
+    assert everywhere["rules"] == [rule("get list watch", "configmaps")]
+    assert of_secrets["metadata"] == {"name": "installer-watch", "namespace": "apps"}
+    assert bound["subjects"] == [{"kind": "ServiceAccount", "name": "core-admin", "namespace": "rukpak-system"}]
+    assert not any(WATCH_ROLE_LABEL in one["metadata"].get("labels", {}) for one in made[:-3])
+
+
+def test_namespace_that_only_the_operator_watches_comes_too() -> None:
+    account, operator = Account("apps", "robot"), Account("rukpak-system", "core-admin")
+    watched = {"there": [rule("get list watch", "secrets")]}
+    made = account_with_roles({}, name="installer", account=account, watched=watched, operator=operator)
+    assert [one["metadata"]["name"] for one in made if one["kind"] == "Namespace"] == ["apps", "there"]
