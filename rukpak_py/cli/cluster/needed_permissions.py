@@ -9,12 +9,19 @@ from rukpak_py.core.errors import UnavailableError
 
 
 class NeededPermissions(msgspec.Struct, frozen=True, kw_only=True):
-    """`namespaces`: those that the content brings. Rules are by namespace; the empty one is the whole cluster."""
+    """Rules are by namespace; the empty one is the whole cluster.
+
+    `namespaces`: those that the content brings. `watched`: the operator's own needs, to see what is installed, and
+    `unwatched`: those of them that it lacks; an operator with wide rights has none.
+    """
 
     account: Account | None
     namespaces: list[str]
     rules: dict[str, list[Json]]
     missing: dict[str, list[Json]]
+    operator: Account | None = None  # of a release that does not say, there is nothing to watch by
+    watched: dict[str, list[Json]] = {}
+    unwatched: dict[str, list[Json]] = {}
 
 
 async def needed_permissions(cluster: ClusterSession, deployment: str) -> NeededPermissions:

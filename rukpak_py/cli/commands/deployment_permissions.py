@@ -24,22 +24,23 @@ def permissions(*, deployment: str, missing: bool, output: str, **where: str) ->
     They are those for what its template asks for, and for what is installed. The operator says so: for users who may
     get the BundleDeployment, and impersonate its account.
 
-    With -o yaml: the account, its roles and their bindings, for `kubectl apply -f -`.
+    With -o yaml: the account, its roles and their bindings, and in mode narrow the operator's rights to watch what is
+    installed, for `kubectl apply -f -`.
     """
     from rukpak_py.cli.cluster.needed_permissions import needed_permissions  # noqa: PLC0415 - other commands do not pay
     from rukpak_py.cli.cluster.session import with_cluster  # noqa: PLC0415 - the same
 
     found = with_cluster(OperatorAt(**where), partial(needed_permissions, deployment=deployment))
-    rules = found.missing if missing else found.rules
+    rules, watched = (found.missing, found.unwatched) if missing else (found.rules, found.watched)
     match output, found.account:
         case "yaml", None:
             print_warning(f"BundleDeployment {deployment} names no service account: the roles are bound to none")
             print_yaml(roles_for(rules, name=f"{deployment}-installer"))
-        case "yaml", Account() as account if rules:
-            name = name_for_missing(deployment, rules) if missing else f"{deployment}-installer"
-            for namespace in sorted({*found.namespaces} & {*rules}):
+        case "yaml", Account() as account if rules or watched:
+            name = name_for_missing(deployment, rules, watched) if missing else f"{deployment}-installer"
+            for namespace in sorted({*found.namespaces} & {*rules, *watched}):
                 print_warning(f"the bundle brings Namespace {namespace}, which exists then: set spec.adopt: IfUnowned")
-            print_yaml(account_with_roles(rules, name=name, account=account))
+            print_yaml(account_with_roles(rules, name=name, account=account, watched=watched, operator=found.operator))
         case "yaml", _:
             pass
         case "json", account:

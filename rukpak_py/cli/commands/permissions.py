@@ -6,9 +6,9 @@ from typing import Any
 import click
 
 from rukpak_py.api.accounts import Account
-from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, OPERATOR_ACCOUNT
 from rukpak_py.apply.permissions.grants import grants_of
-from rukpak_py.apply.permissions.installer import needs_of
+from rukpak_py.apply.permissions.installer import needs_of, rules_by_scope
 from rukpak_py.apply.permissions.manifests import account_with_roles, brought_namespaces, roles_for
 from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
 from rukpak_py.cli.reports import permissions as report
@@ -26,6 +26,15 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
         if dns.subdomain(name) or (slash and dns.label(namespace)):
             raise click.BadParameter(f"{given!r} is not a service account: write [NAMESPACE/]NAME")
     return given
+
+
+def _operator_account(_context: click.Context, _option: click.Parameter, given: str) -> Account:
+    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+
+    namespace, _, name = given.rpartition("/")
+    if dns.label(namespace) or dns.subdomain(name):
+        raise click.BadParameter(f"{given!r} is not a service account: write NAMESPACE/NAME")
+    return Account(namespace, name)
 
 
 def _role_name(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
@@ -52,6 +61,14 @@ def _role_name(_context: click.Context, _option: click.Parameter, given: str | N
     metavar="[NAMESPACE/]NAME",
     help="With -o yaml: print this account, too, and bind them to it. Its namespace is the default install namespace.",
 )
+@click.option(
+    "--operator-account",
+    callback=_operator_account,
+    default=str(Account(DEFAULT_SYSTEM_NAMESPACE, OPERATOR_ACCOUNT)),
+    show_default=True,
+    metavar="NAMESPACE/NAME",
+    help="With --service-account: the operator's own account, which gets the rights to watch what is installed.",
+)
 @output_option("text", "json", "yaml")
 def permissions(
     *,
@@ -60,6 +77,7 @@ def permissions(
     escalate: bool,
     name: str | None,
     service_account: str | None,
+    operator_account: Account,
     **chosen: Any,
 ) -> None:
     """Show the permissions that a bundle grants and needs.
@@ -67,8 +85,8 @@ def permissions(
     Lists what it grants to whom, what of it is risky, and which permissions its installer needs.
 
     With -o yaml: the roles for the installer, ready to be applied. With --service-account it is all that a
-    BundleDeployment with this account needs: `rukpakctl bundle permissions PATH --service-account NS/NAME -o yaml |
-    kubectl apply -f -`.
+    BundleDeployment with this account needs, with the rights by which an operator in mode narrow watches what is
+    installed: `rukpakctl bundle permissions PATH --service-account NS/NAME -o yaml | kubectl apply -f -`.
     """
     if output != "yaml":
         for option in [*(["--name"] if name else []), *(["--service-account"] if service_account else [])]:
@@ -96,7 +114,10 @@ def permissions(
             for one in sorted(brought):
                 print_warning(f"the bundle brings Namespace {one}, which exists then: set spec.adopt: IfUnowned")
             account = Account(account_namespace or namespace, service_account.rpartition("/")[2])
-            print_yaml(account_with_roles(needs.rules, name=role, account=account))
+            watched = rules_by_scope(needs.watched)
+            print_yaml(
+                account_with_roles(needs.rules, name=role, account=account, watched=watched, operator=operator_account)
+            )
         case "json":
             print_json(report.document(grants_of(rendering.all), needs))
         case _:

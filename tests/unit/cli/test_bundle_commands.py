@@ -252,14 +252,34 @@ class TestPermissions:
         arguments = ("bundle", "permissions", V2, "-o", "yaml", "--service-account", "robot")
         made = yaml.load_all(rukpakctl(*arguments).out.encode())
         kinds = ["Namespace", "ServiceAccount", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
-        assert [one["kind"] for one in made] == kinds
-        assert {one["metadata"]["name"] for one in made[2:]} == {"greeter-installer"}
+        assert [one["kind"] for one in made] == [*kinds, "ClusterRole"]
+        assert {one["metadata"]["name"] for one in made[2:-1]} == {"greeter-installer"}
+        assert made[-1]["metadata"]["name"] == "greeter-installer-watch"
         assert made[3]["subjects"] == [{"kind": "ServiceAccount", "name": "robot", "namespace": "greeter"}]
 
     def test_bundle_goes_to_the_namespace_of_the_account(self, rukpakctl: CommandLine) -> None:
         arguments = ("bundle", "permissions", V2, "-o", "yaml", "--service-account", "apps/robot")
         made = yaml.load_all(rukpakctl(*arguments).out.encode())
         assert {one["metadata"].get("namespace") for one in made} == {None, "apps"}
+
+    def test_operator_of_another_namespace_gets_the_right_to_watch_secrets(
+        self, rukpakctl: CommandLine, tmp_path: Path
+    ) -> None:
+        (tmp_path / "manifests").mkdir()
+        (tmp_path / "manifests" / "a.yaml").write_text("apiVersion: v1\nkind: Secret\nmetadata: {name: a}\n")
+        arguments = ("-o", "yaml", "--service-account", "apps/robot", "--operator-account", "ops/rukpak")
+        made = yaml.load_all(rukpakctl("bundle", "permissions", tmp_path, *arguments).out.encode())
+        bound = [(one["metadata"]["name"], one["subjects"][0]) for one in made if one["kind"] == "RoleBinding"]
+        assert bound[-1] == (
+            "apps-installer-watch",
+            {"kind": "ServiceAccount", "name": "rukpak", "namespace": "ops"},
+        )
+
+    @pytest.mark.parametrize("account", ["", "core-admin", "ops/", "a/b/c"])
+    def test_account_of_the_operator_has_a_namespace(self, rukpakctl: CommandLine, account: str) -> None:
+        ran = rukpakctl("bundle", "permissions", V2, "-o", "yaml", "--operator-account", account)
+        assert (ran.status, ran.out) == (2, "")
+        assert "is not a service account: write NAMESPACE/NAME" in ran.err
 
     def test_namespace_that_the_bundle_brings_is_to_be_adopted(self, rukpakctl: CommandLine) -> None:
         ran = rukpakctl("bundle", "permissions", NOTES, "-o", "yaml", "--service-account", "apps/robot")
