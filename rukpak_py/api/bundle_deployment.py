@@ -225,6 +225,13 @@ class Judged(ApiType, frozen=True, kw_only=True):
             " while it stays the same is judged. Empty: they were not in force at some time since."
         ),
     ] = ""
+    proof: Annotated[
+        str,
+        doc(
+            "HMAC of this record and the uid of the object, with the key of the installation. A record without it"
+            " proves nothing."
+        ),
+    ] = ""
 
 
 class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):

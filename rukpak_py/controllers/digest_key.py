@@ -1,8 +1,9 @@
 """The controllers' `DigestKeys`: one key, in a Secret of the system namespace that is made when it is needed first.
 
 Every leader reads the same Secret, so digests outlive processes and replicas. A Secret that is deleted under a running
-operator comes back with the key that the operator remembers. A key that is lost for good only costs that digests in
-statuses cannot be compared any more; see `api.options.recognised` for what follows.
+operator comes back with the key that the operator remembers. A key that is lost for good costs that digests in
+statuses cannot be compared any more, see `api.options.recognised` for what follows, and that no record of what the
+admission policies have judged is believed.
 """
 
 import asyncio

@@ -194,6 +194,7 @@ class DeploymentParts:
         )
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
+            instances=around.router.instances.cache,
             states=self.states,
             identities=self.identities,
             judging=around.judging,

@@ -7,6 +7,7 @@ from functools import partial
 import orjson
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.names import DIGEST_KEY_SECRET, EVENT_COMPONENT, EventReason
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.deletions import Deletion
@@ -103,7 +104,8 @@ class LeaderParts:
             on_change=self._policies_changed,
             on_restore=on_restore,
         )
-        judging = Judging(client, self.guard)
+        self._digest_key = DigestKeySecret(OwnSecrets(client, settings.system_namespace))
+        self._judging = Judging(client, self.guard, self._digest_key)
         identities = Identities(
             client,
             system_namespace=settings.system_namespace,
@@ -111,7 +113,6 @@ class LeaderParts:
             mode=settings.installation.mode,
             gate=self.guard.demand,
         )
-        self._digest_key = DigestKeySecret(OwnSecrets(client, settings.system_namespace))
         self.account = Informer(
             client,
             SERVICE_ACCOUNTS,
@@ -153,7 +154,7 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
-                judging=judging,
+                judging=self._judging,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,
                 limits=settings.limits,
@@ -161,7 +162,7 @@ class LeaderParts:
             on_restore=on_restore,
         )
         self.instances = instance_reconciler(
-            client, self.router, self._events, identities=self.deployments.identities, judging=judging
+            client, self.router, self._events, identities=self.deployments.identities, judging=self._judging
         )
         versions = SeenVersions(on_restore=on_restore)
         self.missed_deletions = MissedDeletions(
@@ -294,7 +295,7 @@ class LeaderParts:
         )
         self.router.instances.attach(
             Listeners(
-                seen=lambda *_: None,
+                seen=lambda instance, _: self._account_noticed(instance),
                 changed=lambda _: None,
                 gone=self.instances.gone,
                 relisted=self.missed_deletions.ask,
@@ -306,7 +307,11 @@ class LeaderParts:
         state = self.deployments.states.of(deployment.metadata.uid)
         if state is not None:
             state.deletion.seen(deployment.metadata, listed=is_listed)
+        self._account_noticed(deployment)
         self.router.deployment_changed(deployment)
+
+    def _account_noticed(self, one: BundleDeployment | BundleInstance) -> None:
+        self._judging.noticed(one.metadata.uid, is_free=not self.deployments.identities.need_proof(one))
 
     def _deployment_deleted(self, deployment: BundleDeployment) -> None:
         state = self.deployments.states.of(deployment.metadata.uid)

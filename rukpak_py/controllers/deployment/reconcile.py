@@ -11,7 +11,9 @@ from dataclasses import replace
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.conditions import find_condition
+from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason, is_unknown_class
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
@@ -55,6 +57,7 @@ class DeploymentReconciler:
         self,
         *,
         deployments: Cache[BundleDeployment],
+        instances: Cache[BundleInstance],
         states: DeploymentStates,
         identities: Identities,
         judging: Judging,
@@ -69,6 +72,7 @@ class DeploymentReconciler:
         classes: Collection[str],
     ) -> None:
         self._deployments = deployments
+        self._instances = instances
         self._states = states
         self._identities = identities
         self._judging = judging
@@ -138,16 +142,30 @@ class DeploymentReconciler:
     async def _unproven(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
         """Say why nothing may be done with the rights of its account. NO_PROGRESS: it may."""
         state.verdict = NO_VERDICT
-        if not self._identities.need_proof(deployment):
-            self._judging.is_free(deployment)
+        uid, is_free = deployment.metadata.uid, not self._identities.need_proof(deployment)
+        self._judging.noticed(uid, is_free=is_free)
+        if is_free and not self._judging.is_asked(uid):
             return NO_PROGRESS
         if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
             return NO_PROGRESS
         state.verdict = UNDECIDED
         has_account = self._identities.account_of(deployment) is not None
-        judged = deployment.status.judged
-        state.verdict = await self._judging.judge(BUNDLE_DEPLOYMENTS, deployment, judged, has_account=has_account)
+        state.verdict = await self._judging.judge(
+            BUNDLE_DEPLOYMENTS,
+            deployment,
+            deployment.status.judged,
+            has_account=has_account,
+            mirrored=self._mirrored(deployment),
+        )
         return _about(state.verdict.fact) if state.verdict.fact is not None else NO_PROGRESS
+
+    def _mirrored(self, deployment: BundleDeployment) -> ObjectMeta | None:
+        """Metadata of the BundleInstance whose mirror it is, where it has the same spec."""
+        controller = deployment.metadata.controller
+        instance = self._instances.get(deployment.metadata.name) if controller is not None else None
+        if instance is None or controller is None or instance.metadata.uid != controller.uid:
+            return None
+        return instance.metadata if instance.spec == deployment.spec else None
 
     async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
         await self._converted(deployment, state)

@@ -90,9 +90,10 @@ class InstanceReconciler:
 
         One without an account is, too, when its BundleDeployment would lose one by it.
         """
+        uid, is_free = instance.metadata.uid, not self._identities.need_proof(instance)
+        self._judging.noticed(uid, is_free=is_free)
         takes_away = is_ours(known, instance) and known is not None and self._identities.need_proof(known)
-        if not takes_away and not self._identities.need_proof(instance):
-            self._judging.is_free(instance)
+        if is_free and not takes_away and not self._judging.is_asked(uid):
             return NO_VERDICT
         has_account = takes_away or self._identities.account_of(instance) is not None
         return await self._judging.judge(BUNDLE_INSTANCES, instance, instance.status.judged, has_account=has_account)

@@ -7,10 +7,16 @@ SETTLING = Words(
     words="the admission policies that guard identities have just come into force: waiting a few seconds, until every "
     "API server has taken them up"
 )
-NOT_JUDGED = Words(
-    words="created or changed while the admission policies that guard identities were not known to be in force: "
+_CHANGED_MEANWHILE = (
+    "created or changed while the admission policies that guard identities were not known to be in force: "
     "nothing is done for it until a user who may impersonate its account writes it again, for instance with "
-    f"kubectl annotate --overwrite and a new value of {RECONCILE_AT_ANNOTATION}"
+)
+NOT_JUDGED = Words(
+    words=f"{_CHANGED_MEANWHILE}kubectl annotate --overwrite and a new value of {RECONCILE_AT_ANNOTATION}"
+)
+MIRROR_NOT_JUDGED = Words(
+    words=f"{_CHANGED_MEANWHILE}kubectl label --overwrite and a new value of a label that is not of rukpak; what the "
+    "operator copies from the BundleInstance does not count"
 )
 
 

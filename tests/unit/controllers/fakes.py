@@ -11,6 +11,7 @@ import orjson
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import Judged
+from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.source import Source
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.content.store import StoredForm
@@ -334,14 +335,23 @@ class Trusting(Judging):
     def __init__(self) -> None:
         pass
 
-    def is_free(self, obj: JudgedObject) -> None:
+    def noticed(self, uid: str, *, is_free: bool) -> None:
         pass
+
+    def is_asked(self, uid: str) -> bool:
+        return False
 
     def forget(self, uid: str) -> None:
         pass
 
     async def judge(
-        self, resource: Resource, obj: JudgedObject, judged: Judged | None, *, has_account: bool
+        self,
+        resource: Resource,
+        obj: JudgedObject,
+        judged: Judged | None,
+        *,
+        has_account: bool,
+        mirrored: ObjectMeta | None = None,
     ) -> Verdict:
         return NO_VERDICT
 

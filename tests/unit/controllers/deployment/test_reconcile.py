@@ -229,6 +229,7 @@ class Bench:
         ports: Any = inventory
         self.reconciler = DeploymentReconciler(
             deployments=self.deployments,
+            instances=Cache(clock=self.clock),
             states=self.states,
             templates=Templates(
                 client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None
