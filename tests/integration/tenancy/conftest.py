@@ -14,6 +14,7 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import OPERATOR_ACCOUNT
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
@@ -41,6 +42,7 @@ from tests.integration.policies import (
 from tests.integration.proxy import proxy_before
 from tests.integration.tenancy.accounts import EVERYTHING, grant_everywhere
 from tests.integration.tenancy.attempts import Room, documents_of, installation_of, room_of
+from tests.integration.tenancy.guarded import serve
 from tests.integration.tenancy.users import make_users, remove_users
 
 __all__ = ["controllers", "operators", "policies", "proxy", "pytest_runtest_makereport", "tenant"]
@@ -115,6 +117,14 @@ def setting(request: pytest.FixtureRequest, grounds: Grounds) -> str:
 async def room(grounds: Grounds) -> AsyncIterator[Room]:
     async with room_of(grounds.connection, grounds.mark, f"{ATTEMPT}{uuid.uuid4().hex[:8]}") as room:
         yield room
+
+
+@pytest.fixture
+async def served(tenant: Tenant, policies: Installation, operators: StartOperator) -> Operator:
+    """An operator, and a deployment of the tenant that it serves as the tenant's account."""
+    operator = operators()
+    await serve(tenant, operator)
+    return operator
 
 
 @pytest.fixture

@@ -3,13 +3,12 @@
 import signal
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Any
 
 import orjson
 import pytest
 
 from e2e.cluster.control_plane import APISERVER, ControlPlane
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, RECONCILE_AT_ANNOTATION
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.api.policies.document import Document
 from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import JSON_PATCH
@@ -18,7 +17,6 @@ from rukpak_py.kube.resources import (
     ADMISSION_POLICY_BINDINGS,
     BUNDLE_DEPLOYMENTS,
     BUNDLE_INSTANCES,
-    CONFIG_MAPS,
     Resource,
 )
 from tests.integration.operator.conftest import StartOperator
@@ -26,57 +24,21 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.policies import install_policies, remove_policies
 from tests.integration.tenancy.accounts import create_account, rule
+from tests.integration.tenancy.guarded import (
+    MISSING,
+    UNJUDGED,
+    becomes,
+    deploy,
+    drifts,
+    is_corrected,
+    make_instance,
+    version_of,
+    write_again,
+)
 from tests.manifests import config_map
 from tests.waiting import eventually
 
 ACCOUNTS = "rukpak-accounts"
-MISSING, UNJUDGED = "PolicyMissing", "NotJudged"
-
-
-@pytest.fixture
-async def served(tenant: Tenant, policies: Installation, operators: StartOperator) -> Operator:
-    """An operator, and a deployment of the tenant that it serves as the tenant's account."""
-    await create_account(tenant.admin, tenant.namespace, rules=(rule("configmaps"),))
-    for version in ("v1", "v2"):
-        await tenant.publish(version, [config_map("settings", tenant.namespace, v=version)])
-    operator = operators()
-    await operator.start()
-    await deploy(tenant, "v1")
-    await tenant.ready()
-    return operator
-
-
-async def deploy(tenant: Tenant, version: str, **spec: Any) -> None:
-    await tenant.deploy(version, installNamespace=tenant.namespace, serviceAccountName="installer", **spec)
-
-
-async def write_again(tenant: Tenant, value: str) -> None:
-    body = orjson.dumps({"metadata": {"annotations": {RECONCILE_AT_ANNOTATION: value}}})
-    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, body)
-
-
-async def version_of(tenant: Tenant) -> str:
-    return str((await tenant.read(CONFIG_MAPS, tenant.namespace, "settings"))["data"]["v"])
-
-
-async def becomes(tenant: Tenant, reason: str, *words: str) -> Document:
-    def is_so(deployment: Document) -> bool:
-        ready = condition(deployment, "Ready")
-        return ready.get("reason") == reason and all(word in ready["message"] for word in words)
-
-    return await tenant.until(is_so, what=f"Ready has the reason {reason}", seconds=90.0)
-
-
-async def drifts(tenant: Tenant, value: str) -> None:
-    body = orjson.dumps({"data": {"v": value}})
-    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", body, field_manager="another")
-
-
-async def is_corrected(tenant: Tenant, version: str) -> None:
-    async def look() -> bool:
-        return await version_of(tenant) == version
-
-    await eventually(look, what="drift is corrected")
 
 
 @asynccontextmanager
@@ -255,15 +217,7 @@ async def test_an_instance_written_meanwhile_is_not_passed_on(
     tenant: Tenant, policies: Installation, served: Operator
 ) -> None:
     """The operator writes the BundleDeployment, so no policy judges that: the instance itself has to be judged."""
-    name = f"{tenant.name}-i"
-    tenant.sees_to(name)
-    live = await tenant.deployment()
-    await tenant.publish("v4", [config_map("of-instance", tenant.namespace, v="4")])
-    spec = {**live["spec"], "template": await template(tenant, "v4")}
-    body = {**live, "kind": BUNDLE_INSTANCE_KIND, "metadata": {"name": name}, "spec": spec}
-    body.pop("status")
-    await tenant.admin.create(BUNDLE_INSTANCES, "", orjson.dumps(body))
-    await tenant.ready(name=name)
+    name = await make_instance(tenant)
     await remove_policies(tenant.admin, policies.policies())
     await becomes(tenant, MISSING)
     await tenant.admin.patch(BUNDLE_INSTANCES, "", name, b'{"spec":{"suspend":true}}')
@@ -278,12 +232,6 @@ async def test_an_instance_written_meanwhile_is_not_passed_on(
     await tenant.admin.patch(BUNDLE_INSTANCES, "", name, b'{"metadata":{"labels":{"judged":"now"}}}')
     await tenant.until(lambda one: one["spec"].get("suspend"), what="the instance is passed on", name=name)
     await tenant.admin.delete(BUNDLE_INSTANCES, "", name)
-
-
-async def template(tenant: Tenant, version: str) -> Document:
-    await tenant.deploy(version, name=f"{tenant.name}-t", suspend=True)
-    found: Document = (await tenant.deployment(f"{tenant.name}-t"))["spec"]["template"]
-    return found
 
 
 async def test_a_server_without_the_admission_plugin_is_found_out(
