@@ -100,6 +100,7 @@ async def has_ended_well(tenant: Tenant, proxy: Proxy) -> None:
             "HasValidBundle": ("True", "UnpackSuccessful"),
             "Installed": ("True", "InstallationSucceeded"),
             "Healthy": ("True", "Healthy"),
+            "UpgradePending": ("False", "NoUpgrade"),
             "Ready": ("True", "Succeeded"),
         },
     }
