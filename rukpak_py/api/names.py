@@ -115,6 +115,7 @@ WEBHOOK_CONFIGURATION = "rukpak-validating-webhook-configuration"
 WEBHOOK_SERVICE = "rukpak-webhook-service"
 CONTENT_SERVICE = "core"
 OPERATOR_DEPLOYMENT = "core"
+OPERATOR_LEASE = GROUP  # its Lease, in the system namespace
 OPERATOR_ACCOUNT = "core-admin"  # its service account, in the system namespace
 BUNDLE_WEBHOOK = f"vbundles.{GROUP}"
 CONFIG_MAP_WEBHOOK = f"vconfigmaps.{GROUP}"

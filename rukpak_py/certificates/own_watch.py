@@ -23,17 +23,15 @@ from rukpak_py.api.names import EVENT_COMPONENT, OPERATOR_DEPLOYMENT, WEBHOOK_CO
 from rukpak_py.certificates.own_certificate import WEBHOOK_CONFIGURATIONS, CertificateKeeper
 from rukpak_py.certificates.own_webhooks import ConfigurationState, ConfigurationStatus, OurWebhooks, own_certificate
 from rukpak_py.core.metrics import WEBHOOK_CONFIGURATION_OK
-from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.informer import Informer
-from rukpak_py.kube.resources import SECRETS, Resource
+from rukpak_py.kube.resources import DEPLOYMENTS, SECRETS
 
 LOG = logging.getLogger(__name__)
 OK_SECONDS = 10.0  # between two looks at what a watch would show; no request is sent
 WRONG_SECONDS = 1.0
-DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 GRACE_SECONDS = 5.0
 REPEAT_SECONDS = 1800.0  # Events go after an hour
 

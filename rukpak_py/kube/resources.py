@@ -96,6 +96,11 @@ SELF_RULES_REVIEWS = Resource(
 )
 CLUSTER_ROLES = Resource(gvk=GroupVersionKind(RBAC_GROUP, "v1", "ClusterRole"), plural="clusterroles", namespaced=False)
 ROLES = Resource(gvk=GroupVersionKind(RBAC_GROUP, "v1", "Role"), plural="roles", namespaced=True)
+CLUSTER_ROLE_BINDINGS = Resource(
+    gvk=GroupVersionKind(RBAC_GROUP, "v1", "ClusterRoleBinding"), plural="clusterrolebindings", namespaced=False
+)
+ROLE_BINDINGS = Resource(gvk=GroupVersionKind(RBAC_GROUP, "v1", "RoleBinding"), plural="rolebindings", namespaced=True)
+DEPLOYMENTS = Resource(gvk=GroupVersionKind("apps", "v1", "Deployment"), plural="deployments", namespaced=True)
 LEASES = Resource(gvk=GroupVersionKind("coordination.k8s.io", "v1", "Lease"), plural="leases", namespaced=True)
 CRDS = Resource(
     gvk=GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"),

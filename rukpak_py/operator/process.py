@@ -18,6 +18,7 @@ from contextlib import AsyncExitStack, suppress
 from functools import partial
 
 from rukpak_py import __version__
+from rukpak_py.api.names import OPERATOR_LEASE
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.kube.calls import Lane
@@ -42,7 +43,6 @@ from rukpak_py.server.uploads import LiveBundles, Uploads
 from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
 
 LOG = logging.getLogger(__name__)
-LEASE = "core.rukpak.io"
 STOP_SECONDS = 25.0  # for a stop in good order; Kubernetes kills after 30
 CLAIM_SECONDS = 2.0  # between two looks at the claim of another operator
 LOST_SECONDS = 4.0  # for one without the lease: less than from the deadline for renewing it to its end
@@ -80,12 +80,12 @@ class Replica:
             watches=self._watches, others=self._other_watches, heartbeats=self._heartbeats, limits=limits
         )
         self._claim = ClusterClaim(
-            client.in_lane(Lane.LEASE), settings.system_namespace, lease=LEASE, is_kept=settings.leader_elect
+            client.in_lane(Lane.LEASE), settings.system_namespace, lease=OPERATOR_LEASE, is_kept=settings.leader_elect
         )
         self._elector = LeaderElector(
             client.in_lane(Lane.LEASE),
             settings.system_namespace,
-            LEASE,
+            OPERATOR_LEASE,
             Holder(pod=settings.pod_name, address=settings.pod_address),
             may_lead=self._may_lead,
             on_loss=self._lost_the_lease,

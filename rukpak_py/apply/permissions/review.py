@@ -110,20 +110,7 @@ class _Review:
         return found
 
     async def _access(self, asked: Permission) -> bool:
-        if asked.url:
-            spec: dict[str, Any] = {"nonResourceAttributes": {"path": asked.url, "verb": asked.verb}}
-        else:
-            resource, _, below = asked.resource.partition("/")
-            attributes = {
-                "namespace": asked.scope,
-                "verb": asked.verb,
-                "group": asked.group,
-                "resource": resource,
-                "subresource": below,
-                "name": asked.name,
-            }
-            spec = {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
-        answer = await self._client.review(SELF_ACCESS_REVIEWS, _body(SELF_ACCESS_REVIEWS, spec))
+        answer = await self._client.review(SELF_ACCESS_REVIEWS, _body(SELF_ACCESS_REVIEWS, access_attributes(asked)))
         return msgspec.json.decode(answer, type=_AccessReview).status.allowed
 
     async def _live_permissions(self, bind: Permission) -> frozenset[Permission] | None:
@@ -139,6 +126,22 @@ class _Review:
         except (NotFoundError, ForbiddenError):
             return None
         return frozenset(permissions_of(role.get("rules"), bind.scope))
+
+
+def access_attributes(asked: Permission) -> dict[str, Any]:
+    """Part of the spec of an access review that says what is asked for."""
+    if asked.url:
+        return {"nonResourceAttributes": {"path": asked.url, "verb": asked.verb}}
+    resource, _, below = asked.resource.partition("/")
+    attributes = {
+        "namespace": asked.scope,
+        "verb": asked.verb,
+        "group": asked.group,
+        "resource": resource,
+        "subresource": below,
+        "name": asked.name,
+    }
+    return {"resourceAttributes": {key: value for key, value in attributes.items() if value}}
 
 
 def _body(resource: Resource, spec: dict[str, Any]) -> bytes:

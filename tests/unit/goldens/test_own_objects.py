@@ -8,6 +8,7 @@ from typing import Any, cast
 import orjson
 import pytest
 
+from rukpak_py.api.names import OPERATOR_LEASE
 from rukpak_py.certificates import own_webhooks
 from rukpak_py.certificates.own_certificate import apply_configuration
 from rukpak_py.certificates.own_webhooks import OurWebhooks
@@ -23,7 +24,6 @@ from rukpak_py.kube.events import EventRecorder, EventSubject, Note
 from rukpak_py.kube.lease import Holder
 from rukpak_py.kube.resources import Resource
 from rukpak_py.kube.secrets import OwnSecrets
-from rukpak_py.operator import process
 from tests.unit.goldens.pinned import check, use_pinned_names
 
 
@@ -84,7 +84,7 @@ async def test_the_webhook_configuration() -> None:
 
 def test_the_lease() -> None:
     holder = Holder(pod="core-1", address="10.0.0.1")
-    check("Lease", {"name": process.LEASE, "holder": holder.identity})
+    check("Lease", {"name": OPERATOR_LEASE, "holder": holder.identity})
 
 
 def test_the_field_manager_of_the_command_line() -> None:
