@@ -23,7 +23,7 @@ from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.conditions import find_condition, first_line
 from rukpak_py.api.names import ConditionType
-from rukpak_py.core.errors import AccessError, ContentError, RukPakError
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
@@ -82,7 +82,7 @@ class ContentApp:
     ) -> None:
         """`permissions`: by the name of a BundleDeployment, as JSON, for clients that may impersonate its account.
 
-        None: there is no such deployment.
+        None: there is no such deployment. The class of its error decides the status; see `permission_report`.
         """
         self._access = access
         self._bundles = bundles
@@ -92,6 +92,7 @@ class ContentApp:
         self._may_impersonate = may_impersonate
         self._limits = limits
         self._places = asyncio.Semaphore(limits.uploads)
+        self._reports = asyncio.Semaphore(limits.permission_reports)
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._guard])
@@ -160,10 +161,18 @@ class ContentApp:
 
     async def _get_permissions(self, request: web.Request) -> web.StreamResponse:
         name = request.match_info["name"]
+        if self._reports.locked():
+            text = str(self._limits.exceeded("permission_reports", "the number of reports that are made now"))
+            return _refused(_text(429, text, headers={"Retry-After": "1"}))
         try:
-            report = await self._permissions(name, partial(self._may_impersonate, request[_IDENTITY]))
+            async with self._reports:
+                report = await self._permissions(name, partial(self._may_impersonate, request[_IDENTITY]))
         except AccessError as error:
             return _refused(_text(403, str(error)))
+        except ContentError as error:
+            return _refused(_text(422, str(error)))
+        except ConflictError as error:
+            return _refused(_text(409, str(error)))
         except RukPakError as error:
             return _later(str(error))
         if report is None:
