@@ -4,7 +4,7 @@ Nothing is decided later than here. `Action.REFUSE` anywhere means that nothing 
 takes half of what another owner has. The plan of an unchanged deployment has no writes.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from functools import cached_property
@@ -25,8 +25,7 @@ from rukpak_py.apply.ownership import (
     situation,
 )
 from rukpak_py.apply.removed_objects import DEFAULT_PRUNE_POLICY, Kept, PrunePolicy
-from rukpak_py.core.objects import GroupKind, ObjectKey
-from rukpak_py.kube.resources import NAMESPACES
+from rukpak_py.core.objects import ObjectKey
 
 
 class Action(Enum):
@@ -218,16 +217,3 @@ def left_content(
         for key, live in owned.items()
         if key not in wanted and live.owner_uid == owner.uid and live.is_proven_of(owner.uid)
     ]
-
-
-def not_checkable(plan: Plan, makes_namespace: str = "") -> Callable[[Change], bool]:
-    """Tell changes that cannot be tried out yet: in namespaces that the plan creates, and of kinds that it defines."""
-    writes = plan.writes
-    namespaces = {change.key.name for change in writes if change.desired.head.gvk.group_kind == NAMESPACES.group_kind}
-    namespaces |= {makes_namespace} - {""}
-    kinds = frozenset[GroupKind]().union(*(change.desired.defines for change in writes))
-
-    def skip(change: Change) -> bool:
-        return change.key.namespace in namespaces or change.desired.head.gvk.group_kind in kinds
-
-    return skip

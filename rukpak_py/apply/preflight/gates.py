@@ -4,15 +4,12 @@ Those of the content are asked before anything of the cluster is looked at, and 
 what is live, or ask the API server.
 """
 
-from collections.abc import Callable
-
-import orjson
-
 from rukpak_py.apply.kinds import missing_kinds_brief, missing_kinds_text
 from rukpak_py.apply.ownership import belongs_to_deployment
-from rukpak_py.apply.plan import Action, Change, Plan, not_checkable
+from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.apply.preflight.gate import Candidate, OwnerIsGone, Refusal, RefusedObjects, Untried
 from rukpak_py.apply.results import FailureKind, kind_wakes, namespace_wake
+from rukpak_py.apply.trying_out import not_checkable
 from rukpak_py.core.objects import RBAC_GROUP, ObjectKey
 from rukpak_py.core.text import joined, named
 from rukpak_py.kube.resources import NAMESPACES
@@ -174,34 +171,16 @@ async def refused_by_server(candidate: Candidate) -> RefusedObjects | Untried | 
     Of a first install only roles and bindings are tried out, for an account: the server refuses those that grant more
     than the account has, and half of the content would be there by then.
     """
-    plan = candidate.plan
-    cannot_tell = not_checkable(plan, candidate.makes_namespace)
-    if candidate.has_account:
-        cannot_tell = _either(cannot_tell, binds_new_role(plan))
-    if not candidate.is_upgrade:
-        if not candidate.has_account or candidate.is_installed:
-            return None
-        cannot_tell = _either(cannot_tell, lambda change: change.key.group != RBAC_GROUP)
-    found = await candidate.dry_run(plan, cannot_tell)
+    plan, has_account = candidate.plan, candidate.has_account
+    cannot_tell = not_checkable(plan, makes_namespace=candidate.makes_namespace, has_account=has_account)
+    if not candidate.is_upgrade and (not has_account or candidate.is_installed):
+        return None
+
+    def skip(change: Change) -> bool:
+        is_left_to_install = not candidate.is_upgrade and change.key.group != RBAC_GROUP
+        return is_left_to_install or cannot_tell(change)
+
+    found = await candidate.dry_run(plan, skip)
     if found.failures:
         return RefusedObjects(failures=found.failures)
     return Untried(keys=found.untried) if found.untried else None
-
-
-def binds_new_role(plan: Plan) -> Callable[[Change], bool]:
-    """Tell bindings to roles that the plan creates: the server looks for the rules of the role, and finds none."""
-    created = {key for key in created_keys(plan) if key.group == RBAC_GROUP}
-
-    def skip(change: Change) -> bool:
-        if not created or not change.key.kind.endswith("Binding") or change.key.group != RBAC_GROUP:
-            return False
-        reference = orjson.loads(change.payload.body).get("roleRef") or {}
-        kind, name = reference.get("kind", ""), reference.get("name", "")
-        namespace = change.key.namespace if kind == "Role" else ""
-        return ObjectKey(RBAC_GROUP, kind, namespace, name) in created
-
-    return skip
-
-
-def _either(one: Callable[[Change], bool], other: Callable[[Change], bool]) -> Callable[[Change], bool]:
-    return lambda change: one(change) or other(change)

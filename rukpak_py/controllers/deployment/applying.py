@@ -6,21 +6,24 @@ that another client changes as often as it is reverted is left alone for a minut
 
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import KeptObject
-from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.engine import LAST_PHASE, Engine
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.plan import make_plan
+from rukpak_py.apply.order import ApplyPhase
+from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.prune import prune
 from rukpak_py.apply.results import ChangeSet, Failure, FailureKind, failure_of, kind_wakes
+from rukpak_py.apply.trying_out import Trials, instances_wait
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_failures
 from rukpak_py.controllers.deployment.facts import answers_slowly, failure_facts, look_again
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
-from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.planning import Planned, kinds_coming
 from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import PendingObjects
 from rukpak_py.controllers.result.object_details import Adopted, Replaced, RevertedDrift, Withdrawn
@@ -31,6 +34,8 @@ from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
 from rukpak_py.kube.resources import NAMESPACES
 
+NEW_KIND_SECONDS = 10.0  # in which discovery shows a new kind, and its watch begins
+NEW_SCHEMA_SECONDS = 0.5  # in which a server takes up the schema of a CRD that was written
 STALE_SECONDS = 1.0  # the event that brings the newer version is usually faster
 
 
@@ -62,11 +67,23 @@ class Applier:
         self._kinds = kinds
         self._has_namespace = has_namespace
 
-    async def apply(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> AppliedContent | Progress:
+    async def apply(
+        self,
+        attempt: Attempt,
+        rendered: Rendered,
+        planned: Planned,
+        *,
+        is_upgrade: bool = False,
+        only: Collection[ObjectKey] | None = None,
+    ) -> AppliedContent | Progress:
+        """`is_upgrade`: of something else that is installed, so that nothing is written before all that the server can
+        judge was tried out. `only`: these objects and nothing else.
+        """
         state, is_drift = attempt.state, attempt.is_settled
         writes = [change.key for change in planned.plan.writes]
         resting = state.drift.resting(writes, monotonic()) if is_drift else frozenset[ObjectKey]()
-        plan = planned.plan.without(resting)
+        whole = planned.plan.without(resting)
+        plan = whole if only is None else whole.only(only)
         if plan.writes:
             failures = await self._prepare(attempt, rendered, planned)
             if failures and not is_drift:
@@ -80,13 +97,25 @@ class Applier:
             state.applying(attempt.content)
         known = frozenset(key for key, seen in state.applied.fields.items() if seen)
         is_first = attempt.installed is None  # of an upgrade the server was asked before, and drift waits for nothing
-        change_set = await self._engine.apply(planned.target, plan, served_by=rendered.served_by, names_all=is_first)
+        stop = _stop(attempt, rendered, planned, plan, whole) if is_upgrade else ()
+        change_set = await self._engine.apply(
+            planned.target,
+            plan,
+            served_by=rendered.served_by,
+            names_all=is_first,
+            trials=self._trials(attempt, whole) if is_upgrade else None,
+            until=ApplyPhase.CRDS if stop else LAST_PHASE,
+        )
+        if is_upgrade and instances_wait(plan, whole):
+            state.schemas_changed_at = monotonic()
         if not is_drift:
             state.written |= {*change_set.created, *change_set.updated, *change_set.taken, *change_set.corrected}
         happened = self._note(attempt, change_set, drifted=known if is_drift else frozenset())
         unfinished = self._unfinished(attempt, planned, change_set)
         if unfinished:
             return Progress(facts=(*happened, *unfinished), reached=Reached.PARTLY)
+        if stop:
+            return Progress(facts=(*happened, *stop), reached=Reached.PARTLY)
         kept = attempt.deployment.status.kept
         return AppliedContent(
             attempt=attempt, planned=planned, resting=resting, kept=kept, hidden=planned.hidden, facts=happened
@@ -99,11 +128,16 @@ class Applier:
         return (*self._note(attempt, change_set, drifted=drifted), *failure_facts(change_set.failures))
 
     async def apply_before_hooks(
-        self, attempt: Attempt, rendered: Rendered, planned: Planned
+        self, attempt: Attempt, rendered: Rendered, planned: Planned, *, is_upgrade: bool
     ) -> AppliedContent | Progress:
         """Apply what hooks may need: the definitions that come first, and the namespace that is ours."""
         first = [key for key in rendered.keys if _comes_before_hooks(key, attempt, rendered)]
-        return await self.apply(attempt, rendered, replace(planned, plan=planned.plan.only(first)))
+        return await self.apply(attempt, rendered, planned, is_upgrade=is_upgrade, only=first)
+
+    @staticmethod
+    def _trials(attempt: Attempt, plan: Plan) -> Trials:
+        tried = attempt.state.tried.of(attempt.content)
+        return Trials(plan=plan, tried=tried, has_account=attempt.account is not None)
 
     async def _prepare(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> list[Failure]:
         """Create what the first object needs: the namespace that the content chose, and certificates."""
@@ -164,6 +198,27 @@ class Applier:
         for action in ("created", "updated", "corrected", "taken"):
             APPLIED.labels(action).inc(len(getattr(change_set, action)))
         return tuple(_happened(change_set, reverted))
+
+
+def schema_lag(state: DeploymentState, now: float) -> float:
+    """Seconds in which instances may still be judged by a schema that was replaced."""
+    return state.schemas_changed_at + NEW_SCHEMA_SECONDS - now
+
+
+def _stop(attempt: Attempt, rendered: Rendered, planned: Planned, plan: Plan, whole: Plan) -> tuple[Fact, ...]:
+    """Waits of an upgrade after its CRDs, before it writes anything else: instances are looked at and tried out
+    then. `plan`: what is applied now. A kind that stays hidden for long holds back its own objects alone.
+    """
+    brought = frozenset[GroupKind]().union(*(change.desired.defines for change in plan.changes))
+    coming = brought & {one.head.gvk.group_kind for one in planned.later}
+    appearing = (brought & planned.hidden.unexplained) - rendered.served_by.keys()
+    if not appearing:
+        attempt.state.waits.over("new kinds")
+    elif (left := NEW_KIND_SECONDS - attempt.state.waited("new kinds", attempt.content)) > 0:
+        return kinds_coming(coming | appearing), look_again(left)
+    if coming:
+        return (kinds_coming(coming),)
+    return (look_again(NEW_SCHEMA_SECONDS),) if instances_wait(plan, whole) else ()
 
 
 def _happened(change_set: ChangeSet, reverted: Sequence[ObjectKey]) -> Iterator[Fact]:

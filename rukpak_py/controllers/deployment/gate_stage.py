@@ -53,7 +53,7 @@ class Gates:
 
         async def dry_run(plan: Plan, skip: Callable[[Change], bool]) -> DryRun:
             tried = attempt.state.tried.of(attempt.content)
-            return await self._engine.dry_run_on(target, plan, skip=skip, tried=tried)
+            return await self._engine.dry_run_on(target, plan, skip=skip, tried=tried, served_by=rendered.served_by)
 
         bundles = {attempt.bundle.metadata.name, attempt.deployment.status.active_bundle} - {""}
         own = (BUNDLES.key("", name) for name in bundles)

@@ -69,6 +69,12 @@ class HiddenKinds:
         return self.unserved | {watched.kind for watched in self.unlisted}
 
     @property
+    def unexplained(self) -> frozenset[GroupKind]:
+        """Kinds that nothing is known to hide: usually they appear in a moment."""
+        unlisted = {watched.kind for watched in self.unlisted if watched not in self.denied}
+        return (self.unserved | unlisted) - self.broken.keys()
+
+    @property
     def wakes(self) -> Wakes:
         return kind_wakes(self.kinds)
 

@@ -20,12 +20,15 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan, left_content, make_plan
 from rukpak_py.apply.read_live import missing_deployments, read_live
 from rukpak_py.apply.removed_objects import PrunePolicy, kept_for_instances
+from rukpak_py.apply.results import kind_wakes
 from rukpak_py.apply.target import Target
 from rukpak_py.controllers.deployment.attempt import Attempt
-from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.core.objects import ObjectKey
+from rukpak_py.controllers.result.deployment_details import KindsToCome
+from rukpak_py.controllers.result.progress import Fact
+from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.kube.client import Client
 
 _OF_SHARED = frozenset({Cause.SHARED, Cause.SHARED_DIFFERS, Cause.SHARED_UNOWNED})
@@ -43,6 +46,15 @@ class Planned:
     @property
     def is_whole(self) -> bool:
         return not self.held and not self.later and not self.hidden
+
+    def coming(self) -> Fact | None:
+        """The wait for kinds that the content brings."""
+        kinds = frozenset(one.head.gvk.group_kind for one in self.later)
+        return kinds_coming(kinds) if kinds else None
+
+
+def kinds_coming(kinds: frozenset[GroupKind]) -> Fact:
+    return Fact(cause=Cause.KINDS_COMING, detail=KindsToCome(kinds=names_of(kinds)), wakes=kind_wakes(kinds))
 
 
 class Planner:

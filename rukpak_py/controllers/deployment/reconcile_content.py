@@ -18,10 +18,10 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
 from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal, Untried
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
-from rukpak_py.apply.results import NO_WAKES, FailureKind, kind_wakes
+from rukpak_py.apply.results import NO_WAKES, FailureKind
 from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
-from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
+from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, schema_lag
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
 from rukpak_py.controllers.deployment.facts import (
@@ -37,7 +37,7 @@ from rukpak_py.controllers.deployment.generated_secrets import GeneratedSecrets
 from rukpak_py.controllers.deployment.half_upgrade import HalfUpgrade
 from rukpak_py.controllers.deployment.hooks.facts import HooksOver
 from rukpak_py.controllers.deployment.hooks.release_hooks import ReleaseHooks
-from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds, names_of
+from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.planning import Planned, Planner, completed_now, done_and_gone
 from rukpak_py.controllers.deployment.rendering import Rendered
@@ -46,7 +46,7 @@ from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.deployment_details import AccountMissing, KindsToCome
+from rukpak_py.controllers.result.deployment_details import AccountMissing
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.kube.errors import ApiError
@@ -171,10 +171,10 @@ class ContentReconciler:
         told = await self._may_begin(attempt, active, rendered, planned, candidate)
         if isinstance(told, Progress):
             return told
-        before = await self._hooks_before(attempt, rendered, planned)
+        before = await self._hooks_before(attempt, rendered, planned, is_upgrade=candidate.is_upgrade)
         if isinstance(before, Progress):
             return Progress(facts=told) + before
-        applied = await self._applier.apply(attempt, rendered, planned)
+        applied = await self._applier.apply(attempt, rendered, planned, is_upgrade=candidate.is_upgrade)
         may_be_hidden = attempt.is_settled or (candidate.is_installed and rendered.resolution.knows_all_kinds)
         if isinstance(applied, Progress):
             progress = applied
@@ -227,6 +227,8 @@ class ContentReconciler:
 
         Once an approval is used the gates are asked again, because nothing was released before.
         """
+        if candidate.is_upgrade and (left := schema_lag(attempt.state, monotonic())) > 0:
+            return Progress(facts=(look_again(left),), reached=Reached.PARTLY)
         may_wait = self._approval.may_wait(attempt, active, planned.plan)
         refusals = await self._refusals_of_plan(attempt, candidate, may_write=not may_wait)
         if refusals:
@@ -242,11 +244,13 @@ class ContentReconciler:
         refusals = await self._refusals_of_plan(attempt, candidate, may_write=True)
         return await self._refused_plan(attempt, planned, refusals) if refusals else told
 
-    async def _hooks_before(self, attempt: Attempt, rendered: Rendered, planned: Planned) -> HooksOver | Progress:
+    async def _hooks_before(
+        self, attempt: Attempt, rendered: Rendered, planned: Planned, *, is_upgrade: bool
+    ) -> HooksOver | Progress:
         """Run hooks after the objects that they may need are applied."""
         if not self._hooks.are_due_before(attempt, rendered):
             return HooksOver()
-        first = await self._applier.apply_before_hooks(attempt, rendered, planned)
+        first = await self._applier.apply_before_hooks(attempt, rendered, planned, is_upgrade=is_upgrade)
         if isinstance(first, Progress):
             return first
         done = Progress(facts=first.facts, reached=Reached.PARTLY if first.facts else Reached.NOTHING)
@@ -314,9 +318,8 @@ class ContentReconciler:
     @staticmethod
     def _set_apart(planned: Planned, *, may_be_hidden: bool) -> Fact | None:
         """Fact about content that is not whole: kinds that it brings, or of new content, kinds that are hidden."""
-        if planned.later:
-            kinds = frozenset(one.head.gvk.group_kind for one in planned.later)
-            return Fact(cause=Cause.KINDS_COMING, detail=KindsToCome(kinds=names_of(kinds)), wakes=kind_wakes(kinds))
+        if (coming := planned.coming()) is not None:
+            return coming
         if planned.is_whole or may_be_hidden:
             return None
         return planned.hidden.fact(Cause.KINDS_HELD_BACK)

@@ -66,6 +66,7 @@ class DeploymentState:
     former: FormerObjects = field(default_factory=FormerObjects)
     completed: tuple[CompletedObject, ...] | None = None  # as the next status will have it; None: as the status has it
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
+    schemas_changed_at: float = float("-inf")  # when an upgrade wrote CRDs of which its content has instances
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
     passed_gates: dict[str, tuple[ContentKey, Account | None]] = field(
         default_factory=dict

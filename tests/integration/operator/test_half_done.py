@@ -20,10 +20,12 @@ def namespace(name: str) -> Document:
     return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
 
 
-def impossible_service(place: str) -> Document:
-    document = manifests.service("impossible", place)
-    document["spec"]["ports"][0]["port"] = 99999
-    return document
+async def rival_services(tenant: Tenant, place: str) -> list[Document]:
+    """Two that want one address, which is free: a dry run takes each of them, and the server one."""
+    await tenant.admin.create(SERVICES, tenant.namespace, orjson.dumps(manifests.service("tried", tenant.namespace)))
+    found = (await tenant.read(SERVICES, tenant.namespace, "tried"))["spec"]["clusterIP"]
+    await tenant.admin.delete(SERVICES, tenant.namespace, "tried")
+    return [manifests.service(name, place, clusterIP=found) for name in ("first", "second")]
 
 
 async def values(tenant: Tenant) -> dict[str, str]:
@@ -31,11 +33,11 @@ async def values(tenant: Tenant) -> dict[str, str]:
 
 
 async def test_putting_the_template_back_undoes_half_an_upgrade(tenant: Tenant, operator: Operator) -> None:
-    """The Service is refused only when it is applied: its namespace is made by the same plan, and is kept by now."""
+    """One of two Services is refused only when it is applied; the namespace of both is kept by now."""
     new = f"{tenant.namespace}-new"
     await tenant.publish("v1", [manifests.config_map(name, tenant.namespace, v="1") for name in ("one", "two")])
     second = [manifests.config_map(name, tenant.namespace, v="2") for name in ("one", "two")]
-    await tenant.publish("v2", [*second, namespace(new), impossible_service(new)])
+    await tenant.publish("v2", [*second, namespace(new), *await rival_services(tenant, new)])
     await tenant.deploy("v1")
     await tenant.ready()
     await tenant.deploy("v2")

@@ -10,7 +10,7 @@ from tests.integration.operator.charts import deploy, publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
-from tests.integration.operator.test_half_done import impossible_service, namespace
+from tests.integration.operator.test_half_done import namespace, rival_services
 from tests.manifests import Document, config_map
 from tests.unit.charts import job_hook
 from tests.waiting import eventually
@@ -19,11 +19,12 @@ HALF = "is half done"
 
 
 async def half_upgraded(tenant: Tenant) -> Document:
-    """`both` is of the new content, `dropped` is only in the old one, and the Service cannot be made."""
+    """`both` is of the new content, `dropped` is only in the old one, and one of two Services cannot be made."""
     new = f"{tenant.namespace}-new"
     old = [config_map(name, tenant.namespace, v="1") for name in ("both", "dropped")]
     await tenant.publish("v1", old)
-    await tenant.publish("v2", [config_map("both", tenant.namespace, v="2"), namespace(new), impossible_service(new)])
+    services = await rival_services(tenant, new)
+    await tenant.publish("v2", [config_map("both", tenant.namespace, v="2"), namespace(new), *services])
     await tenant.deploy("v1")
     await tenant.ready()
     await tenant.deploy("v2")
@@ -48,7 +49,7 @@ async def test_half_upgrade_names_the_objects_of_the_new_content(tenant: Tenant,
     status = found["status"]
     message = condition(found, "Installed")["message"]
     wanted = [name for _, name in await tenant.owned(BUNDLES) if name != status["activeBundle"]]
-    assert f"2 of 3 objects are those of {wanted[0]} (" in message
+    assert f"3 of 4 objects are those of {wanted[0]} (" in message
     assert f"ConfigMap {tenant.namespace}/both" in message
     assert f"all others stay as {status['activeBundle']} has them" in message
 

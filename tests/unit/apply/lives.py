@@ -23,6 +23,7 @@ OTHER = Owner(name="other", uid="uid-of-other")
 CONFIG_MAP = GroupVersionKind("", "v1", "ConfigMap")
 REPLICA_SET = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "rs", "uid": "uid-of-rs", "controller": True}
 OUR_LABELS = OWNER.labels
+CLUSTER_SCOPED = {"Namespace", "CustomResourceDefinition", "ClusterRole", "PriorityClass", "RuntimeClass"}
 
 
 def key(name: str = "a", gvk: GroupVersionKind = CONFIG_MAP, namespace: str = "ns") -> ObjectKey:
@@ -77,7 +78,7 @@ def desired(
     return desire(
         Object.from_manifest(manifest),
         owner=owner,
-        namespaced=manifest["kind"] not in {"Namespace", "CustomResourceDefinition", "ClusterRole"},
+        namespaced=manifest["kind"] not in CLUSTER_SCOPED,
         default_namespace="ns",
         custom=False,
         outlives=outlives,

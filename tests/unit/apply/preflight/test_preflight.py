@@ -10,7 +10,7 @@ from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.plan import Action, Change, Plan, make_plan, not_checkable
+from rukpak_py.apply.plan import Action, Change, Plan, make_plan
 from rukpak_py.apply.preflight import (
     GATES,
     AnyRefusal,
@@ -22,7 +22,6 @@ from rukpak_py.apply.preflight import (
     Untried,
 )
 from rukpak_py.apply.preflight.gates import (
-    binds_new_role,
     contains_itself,
     deployment_is_gone,
     missing_kinds,
@@ -34,6 +33,7 @@ from rukpak_py.apply.preflight.gates import (
 )
 from rukpak_py.apply.preflight.olm import managed_elsewhere
 from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
+from rukpak_py.apply.trying_out import not_checkable
 from rukpak_py.core.objects import GroupVersionKind, Head, ObjectKey
 from rukpak_py.formats.format import OlmIdentity, Requirement
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, NAMESPACES, Resource
@@ -158,8 +158,8 @@ async def test_certificates_that_cannot_be_had_refuse_the_content() -> None:
 def test_object_in_a_namespace_that_will_be_made_is_not_tried_out() -> None:
     plan = plan_of(desired(config_map()))
     (change,) = plan.writes
-    assert not_checkable(plan, "ns")(change)
-    assert not not_checkable(plan, "other")(change)
+    assert not_checkable(plan, makes_namespace="ns")(change)
+    assert not not_checkable(plan, makes_namespace="other")(change)
 
 
 def test_a_namespace_that_the_content_chose_is_made() -> None:
@@ -400,14 +400,14 @@ async def test_roles_of_a_first_install_are_tried_out_for_an_account(about: dict
 
 def test_binding_to_a_role_of_the_same_plan_is_not_tried_out_for_an_account() -> None:
     plan = plan_of(ROLE, *BINDINGS.values())
-    skip = binds_new_role(plan)
+    skip = not_checkable(plan, has_account=True)
     assert {change.key.name: skip(change) for change in plan.changes} == {
         "a": False,
         "role": True,
         "clusterrole": False,
     }
     plan = plan_of(CLUSTER_ROLE, BINDINGS["ClusterRole"])
-    skip = binds_new_role(plan)
+    skip = not_checkable(plan, has_account=True)
     assert {change.key.kind: skip(change) for change in plan.changes} == {"ClusterRole": False, "RoleBinding": True}
 
 

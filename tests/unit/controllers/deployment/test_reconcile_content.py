@@ -206,7 +206,7 @@ class Stages:
 
     # writes and the final word
 
-    async def apply(self, *_: object) -> Progress:
+    async def apply(self, *_: object, **__: object) -> Progress:
         self.called.append("apply")
         return self.applied
 
