@@ -6,6 +6,7 @@
   not bounded.
 * A failed request is sent again only as its `Repeat` allows, at most `TRIES` times, and not when the server asks for
   a longer wait than a caller should sit through: then the error carries `retry_after`.
+* Requests as an account have bounds of their own, and wait for no other account (`flows`).
 * A call's gate is asked before each try, its fence before each of a write, after all that had to be waited for.
 """
 
@@ -24,7 +25,9 @@ from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
 from rukpak_py.kube.calls import Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.errors import ApiError, ErrorAnswer, ServerUnavailableError
+from rukpak_py.kube.flows import Flow, Flows
 from rukpak_py.kube.pace import Backoff
+from rukpak_py.kube.places import SLOW_SECONDS, Places
 from rukpak_py.kube.status_errors import error_of
 
 TRIES = 4
@@ -44,6 +47,7 @@ class Transport:
         connection: Connection,
         *,
         in_flight: Mapping[Lane, int] = IN_FLIGHT,
+        flows: Flows | None = None,
         timeout: float = REQUEST_SECONDS_LIMIT,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
@@ -52,6 +56,7 @@ class Transport:
             lane: Places(number, seconds=SLOW_SECONDS if lane is Lane.WORK else None)
             for lane, number in in_flight.items()
         }
+        self._flows = flows or Flows()
         self._limits = aiohttp.ClientTimeout(total=timeout, sock_connect=CONNECT_SECONDS)
         self._sleep = sleep
         self._open_session: aiohttp.ClientSession | None = None
@@ -62,24 +67,60 @@ class Transport:
 
     async def send(self, call: Call) -> HttpAnswer:
         """Send a request and return its successful answer (304 counts); raises `ApiError`."""
+        if call.user is None:
+            return await self._send(call, None)
+        async with self._flows.of(call.user) as flow:
+            return await self._send(call, flow)
+
+    async def _send(self, call: Call, flow: Flow | None) -> HttpAnswer:
         backoff = Backoff(first=FIRST_WAIT, limit=LONGEST_WAIT)
         resent = False
         while True:
             try:
-                async with self._places[call.lane].one():
-                    began = time.perf_counter()
-                    try:
-                        return await self._try(call, resent=resent)
-                    finally:
-                        if call.answered is not None:
-                            call.answered(time.perf_counter() - began)
+                async with self._turn(call, flow):
+                    return await self._timed(call, flow, resent=resent)
             except ApiError as error:
                 untouched = error.status in {401, 429} or isinstance(error.__cause__, aiohttp.ClientConnectorError)
                 wait = _wait(error, backoff)
                 if wait is None or not (call.repeat is Repeat.SAFE or (untouched and call.repeat is Repeat.UNTOUCHED)):
                     raise
+                if flow is not None and flow.is_over(self._flows.clock()):
+                    raise
                 resent = resent or not untouched
             await self._sleep(wait)
+
+    @asynccontextmanager
+    async def _turn(self, call: Call, flow: Flow | None) -> AsyncIterator[None]:
+        """A place in the lane. An account has to have its turn first, and none of it while it is to wait."""
+        if flow is None or call.lane is not Lane.WORK:
+            async with self._places[call.lane].one():
+                yield
+            return
+        while True:
+            async with self._flows.place(flow), self._places[call.lane].one():
+                now = self._flows.clock()
+                left = flow.left(now)
+                if not left:
+                    yield
+                    return
+                if flow.is_over(now):
+                    raise _told_to_wait(call, left)
+            await self._sleep(left)
+
+    async def _timed(self, call: Call, flow: Flow | None, *, resent: bool) -> HttpAnswer:
+        sent, began = self._flows.clock(), time.perf_counter()
+        try:
+            answer = await self._try(call, resent=resent)
+        except ApiError as error:
+            if flow is not None and error.status == 429:
+                flow.refuse(sent=sent, now=self._flows.clock(), seconds=error.retry_after)
+            raise
+        finally:
+            if call.answered is not None:
+                call.answered(time.perf_counter() - began)
+        if flow is not None:
+            flow.accept(sent=sent)
+        return answer
 
     @asynccontextmanager
     async def stream(self, call: Call, *, idle: float) -> AsyncIterator[aiohttp.StreamReader]:
@@ -242,6 +283,14 @@ def _unreachable(call: Call, error: Exception) -> ServerUnavailableError:
     )
 
 
+def _told_to_wait(call: Call, seconds: float) -> ServerUnavailableError:
+    """Not sent: the server has asked the account to wait."""
+    message = f"the API server has too many requests of {call.user} and asked it to wait"
+    return ServerUnavailableError(
+        ErrorAnswer(subject=call.subject, status=429, reason="TooManyRequests", message=message, retry_after=seconds)
+    )
+
+
 def _abort(response: aiohttp.ClientResponse) -> None:
     """End a stream at once: the polite end of TLS waits for the server, and nothing waits for that."""
     if response.connection is not None and response.connection.transport is not None:
@@ -263,44 +312,3 @@ def _count(call: Call, code: str, began: float) -> None:
         code,
     ).inc()
     REQUEST_SECONDS.labels(call.counted_verb).observe(time.perf_counter() - began)
-
-
-SLOW_SECONDS = 2.0  # for which a request has a place at most
-
-
-class Places:
-    """Places for requests of one lane. Those behind a slow request do not wait for it.
-
-    A request that is still unanswered after a while gives its place to the next one and goes on without: an admission
-    webhook that hangs holds up the requests that it is asked about and no others. How much is in flight then is bounded
-    by the callers: by how many reconciles there are at a time, and how many requests each has.
-    """
-
-    def __init__(self, number: int, *, seconds: float | None = None) -> None:
-        """`seconds`: for which a request has its place at most; None: until its end."""
-        self._free = asyncio.Semaphore(number)
-        self._seconds = seconds
-
-    @asynccontextmanager
-    async def one(self) -> AsyncIterator[None]:
-        await self._free.acquire()
-        if self._seconds is None:
-            try:
-                yield
-            finally:
-                self._free.release()
-            return
-        is_held = True
-
-        def give() -> None:
-            nonlocal is_held
-            if is_held:
-                is_held = False
-                self._free.release()
-
-        timer = asyncio.get_running_loop().call_later(self._seconds, give)
-        try:
-            yield
-        finally:
-            timer.cancel()
-            give()

@@ -39,6 +39,7 @@ class Exchange:
     query: dict[str, str]
     body: bytes
     accept: str = ""
+    user: str = ""  # who is impersonated
     resource: str = ""
     namespace: str = ""
     name: str = ""
@@ -237,6 +238,7 @@ def _exchange(request: web.Request, body: bytes) -> Exchange:
         query=dict(request.query),
         body=body,
         accept=request.headers.get("Accept", ""),
+        user=request.headers.get("Impersonate-User", ""),
         resource=resource,
         namespace=namespace,
         name=name,
