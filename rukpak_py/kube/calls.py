@@ -42,6 +42,7 @@ class Call:
     content_type: str = JSON
     accept: str = JSON
     etag: str = ""
+    most: int | None = None  # bytes of an answer that are read; a longer one is an `AnswerTooLargeError`
     repeat: Repeat = Repeat.SAFE
     dry_run: bool = False
     user: str | None = None  # whom to act as; None: the operator itself

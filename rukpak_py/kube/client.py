@@ -149,10 +149,14 @@ class Client:
         token: str = "",
         label_selector: str = "",
         full: bool = False,
+        most: int | None = None,
     ) -> Page:
-        """One page. `GoneError`: the version that `token` belongs to is history; begin again without it."""
+        """One page. `GoneError`: the version that `token` belongs to is history; begin again without it.
+
+        `most`: bytes; `AnswerTooLargeError` for a page that has more.
+        """
         params = selection(label_selector, "") | {"limit": str(limit), **({"continue": token} if token else {})}
-        call = _list_call(resource, namespace, params, full=full)
+        call = replace(_list_call(resource, namespace, params, full=full), most=most)
         return read_page(resource, await self._send(call), full=full)
 
     async def list_cached(

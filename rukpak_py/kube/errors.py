@@ -13,6 +13,7 @@ RukPakError
       ├── ForbiddenError          a right is missing, or admission said no               + AccessError
       ├── UnauthorizedError       the credential itself is refused                       + AccessError
       ├── TerminatingError        the namespace or definition around it is going away    + UnavailableError
+      ├── AnswerTooLargeError     more bytes than the caller wants to have in memory
       ├── GoneError               this resourceVersion is history: list again            + UnavailableError
       └── ServerUnavailableError  overload, failure, time-out, no connection             + UnavailableError
 """
@@ -107,6 +108,10 @@ class TerminatingError(ApiError, UnavailableError):
 
 class GoneError(ApiError, UnavailableError):
     """The asked resourceVersion or continue token is too old."""
+
+
+class AnswerTooLargeError(ApiError):
+    """The answer has more bytes than its caller reads; a smaller page may fit."""
 
 
 class UnprovenIdentityError(ApiError, UnavailableError):

@@ -24,7 +24,7 @@ from rukpak_py import __version__
 from rukpak_py.core.metrics import REQUEST_SECONDS, REQUESTS
 from rukpak_py.kube.calls import Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.errors import ApiError, ErrorAnswer, ServerUnavailableError
+from rukpak_py.kube.errors import AnswerTooLargeError, ApiError, ErrorAnswer, ServerUnavailableError
 from rukpak_py.kube.flows import Flow, Flows
 from rukpak_py.kube.pace import Backoff
 from rukpak_py.kube.places import SLOW_SECONDS, Places
@@ -176,7 +176,7 @@ class Transport:
     async def _try(self, call: Call, *, resent: bool) -> HttpAnswer:
         try:
             async with self._request(call, self._limits) as response:
-                body = await response.read()
+                body = await _body(call, response)
         except (aiohttp.ClientError, OSError) as error:  # TimeoutError is an OSError
             raise _unreachable(call, error) from error
         if response.status >= 300 and response.status != 304:  # redirects are not followed: the API has none
@@ -248,6 +248,21 @@ class Transport:
             session._retry_connection = False  # noqa: SLF001 - see above
             self._open_session = session
         return self._open_session
+
+
+async def _body(call: Call, response: aiohttp.ClientResponse) -> bytes:
+    if call.most is None:
+        return await response.read()
+    pieces: list[bytes] = []
+    size = 0
+    async for piece in response.content.iter_any():
+        size += len(piece)
+        if size > call.most:
+            response.close()
+            text = f"the answer has more than {call.most} bytes"
+            raise AnswerTooLargeError(ErrorAnswer(subject=call.subject, status=response.status, message=text))
+        pieces.append(piece)
+    return b"".join(pieces)
 
 
 def _without_redirects() -> aiohttp.TraceConfig:
