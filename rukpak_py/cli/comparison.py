@@ -1,4 +1,5 @@
-"""Two renderings compared: objects added, removed and changed, and the permissions that holders gain and lose.
+"""Two renderings compared: objects added, removed and changed, and the permissions that holders gain and lose. Of a CRD
+also what may become of its instances.
 
 An object is the same when group, kind, namespace and name are. Roles and bindings have names made from their content,
 so each change gives them new ones: those that only differ in that name are told as renamed. The content of Secrets is
@@ -17,6 +18,10 @@ from typing import Any, TypeAlias
 
 import orjson
 
+from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError, read_definition
+from rukpak_py.apply.crd_safety.schema_changes import SchemaChange
+from rukpak_py.apply.crd_safety.upgrade import compare_definitions
+from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
 from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
@@ -136,12 +141,22 @@ class ChangedObject:
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class ChangedDefinition:
+    """Changes of a CRD that objects may suffer from. `unreadable`: why it could not be compared."""
+
+    key: ObjectKey
+    changes: tuple[SchemaChange, ...] = ()
+    unreadable: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class RenderingComparison:
     added: list[ObjectKey]
     removed: list[ObjectKey]
     renamed: list[tuple[ObjectKey, ObjectKey]]
     changed: list[ChangedObject]
     permissions: list[PermissionChange]
+    definitions: list[ChangedDefinition]
 
     @property
     def is_empty(self) -> bool:
@@ -165,7 +180,21 @@ def compare(old: Iterable[Json], new: Iterable[Json]) -> RenderingComparison:
         renamed=renamed,
         changed=[one for one in changed if one.differences],
         permissions=permission_changes(old, new),
+        definitions=[
+            one
+            for key in before
+            if key in after and (key.group, key.kind) == CRD_KIND and before[key] != after[key]
+            if (one := _changed_definition(key, before[key], after[key])).changes or one.unreadable
+        ],
     )
+
+
+def _changed_definition(key: ObjectKey, old: Json, new: Json) -> ChangedDefinition:
+    try:
+        upgrade = compare_definitions(read_definition(old), read_definition(new))
+    except UnreadableDefinitionError as error:
+        return ChangedDefinition(key=key, unreadable=str(error))
+    return ChangedDefinition(key=key, changes=upgrade.changes)
 
 
 def key_of(manifest: Json) -> ObjectKey:

@@ -26,57 +26,57 @@ _EMAIL: Final = re.compile(r"[^\s<>()\[\],;:@\"]++@[^\s<>()\[\],;:@\"]++")
 _FIRST_TIME: Final = len("2006-01-02T")
 
 
-def _is_address(text: str, version: int) -> bool:
+def _is_address(value: str, version: int) -> bool:
     try:
-        return "%" not in text and ipaddress.ip_address(text).version == version
+        return "%" not in value and ipaddress.ip_address(value).version == version
     except ValueError:
         return False
 
 
-def _is_network(text: str) -> bool:
-    address, slash, length = text.partition("/")
+def _is_network(value: str) -> bool:
+    address, slash, length = value.partition("/")
     try:
-        ipaddress.ip_network(text, strict=False)
+        ipaddress.ip_network(value, strict=False)
     except ValueError:
         return False
     return bool(slash) and length.isascii() and length.isdigit() and "%" not in address
 
 
-def _is_date(text: str) -> bool:
-    if not _DAY.fullmatch(text):
+def _is_date(value: str) -> bool:
+    if not _DAY.fullmatch(value):
         return False
     try:
-        date.fromisoformat(text)
+        date.fromisoformat(value)
     except ValueError:
         return False
     return True
 
 
-def _is_time(text: str) -> bool:
-    day, time = text[: _FIRST_TIME - 1], text[_FIRST_TIME:].lower()
-    return text[_FIRST_TIME - 1 : _FIRST_TIME] in {"T", "t"} and _is_date(day) and bool(_TIME.fullmatch(time))
+def _is_time(value: str) -> bool:
+    day, time = value[: _FIRST_TIME - 1], value[_FIRST_TIME:].lower()
+    return value[_FIRST_TIME - 1 : _FIRST_TIME] in {"T", "t"} and _is_date(day) and bool(_TIME.fullmatch(time))
 
 
-def _is_duration(text: str) -> bool:
-    return bool(_DURATION.fullmatch(text) or _WORDY_DURATION.fullmatch(text.strip()))
+def _is_duration(value: str) -> bool:
+    return bool(_DURATION.fullmatch(value) or _WORDY_DURATION.fullmatch(value.strip()))
 
 
-def _is_host(text: str) -> bool:
-    labels = text.removesuffix(".").split(".")
-    return len(text) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
+def _is_host(value: str) -> bool:
+    labels = value.removesuffix(".").split(".")
+    return len(value) <= _LONGEST_HOST and all(map(_LABEL.fullmatch, labels))
 
 
-def _is_uri(text: str) -> bool:
+def _is_uri(value: str) -> bool:
     try:
-        parts = urlsplit(text)
+        parts = urlsplit(value)
     except ValueError:
         return False
-    return bool(parts.scheme) or text.startswith("/")
+    return bool(parts.scheme) or value.startswith("/")
 
 
 def _is_uuid(version: str) -> Callable[[str], bool]:
-    def check(text: str) -> bool:
-        found = _UUID.fullmatch(text.lower())
+    def check(value: str) -> bool:
+        found = _UUID.fullmatch(value.lower())
         has_variant = found is not None and (version not in {"4", "5"} or found[2] in "89ab")
         return found is not None and (not version or found[1] == version) and has_variant
 
@@ -84,16 +84,16 @@ def _is_uuid(version: str) -> Callable[[str], bool]:
 
 
 _OF_STRINGS: Final[Mapping[str, Callable[[str], bool]]] = {
-    "ipv4": lambda text: _is_address(text, 4),
-    "ipv6": lambda text: _is_address(text, 6),
+    "ipv4": lambda value: _is_address(value, 4),
+    "ipv6": lambda value: _is_address(value, 6),
     "cidr": _is_network,
-    "mac": lambda text: bool(_MAC.fullmatch(text.lower())),
-    "byte": lambda text: bool(_BASE64.fullmatch(text)),
+    "mac": lambda value: bool(_MAC.fullmatch(value.lower())),
+    "byte": lambda value: bool(_BASE64.fullmatch(value)),
     "date": _is_date,
     "datetime": _is_time,
     "duration": _is_duration,
     "hostname": _is_host,
-    "email": lambda text: bool(_EMAIL.fullmatch(text)),
+    "email": lambda value: bool(_EMAIL.fullmatch(value)),
     "uri": _is_uri,
     "uuid": _is_uuid(""),
     "uuid3": _is_uuid("3"),
@@ -109,7 +109,7 @@ def is_known(name: str) -> bool:
     return plain in _OF_STRINGS or plain in _OF_NUMBERS
 
 
-def fits(name: str, text: str) -> bool:
+def fits(name: str, value: str) -> bool:
     """Whether the text has the format; every text has one that is not known."""
     check = _OF_STRINGS.get(name.replace("-", ""))
-    return check is None or check(text)
+    return check is None or check(value)

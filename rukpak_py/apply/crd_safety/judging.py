@@ -1,6 +1,6 @@
 """Judges a stored object: what a new schema makes of it that the old one does not."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
@@ -64,30 +64,27 @@ class Offences:
     """Offences of all objects of a CRD: bounded, whatever the objects are."""
 
     version: str
-    objects: int = 0
     groups: dict[Offence, Offenders] = field(default_factory=lambda: defaultdict(Offenders))
-    left_out: int = 0
-    worst: Verdict = Verdict.NOTE
+    left_out: Counter[Verdict] = field(default_factory=Counter)
 
     def add(self, name: str, found: Iterable[Offence]) -> None:
-        self.objects += 1
         for offence in found:
-            self.worst = max(self.worst, offence.verdict)
             if offence not in self.groups and len(self.groups) >= GROUPS:
-                self.left_out += 1
+                self.left_out[offence.verdict] += 1
                 continue
             offenders = self.groups[offence]
             offenders.count += 1
             if len(offenders.first) < NAMED:
                 offenders.first.append(name)
 
-    def statements(self, least: Verdict) -> Iterator[str]:
-        """The worst first."""
-        for offence, offenders in sorted(self.groups.items(), key=lambda group: -group[0].verdict):
-            if offence.verdict >= least:
-                yield f"{offence.path or 'the object'}: {offence.text} ({self._of(offenders)})"
-        if self.left_out:
-            yield f"and {counted(self.left_out, 'more offence')}"
+    def statements(self, verdict: Verdict) -> Iterator[str]:
+        for offence, offenders in self.groups.items():
+            if offence.verdict is verdict:
+                where = f"version {self.version}, {counted(offenders.count)}: {offenders}"
+                yield f"{offence.path or 'the object'}: {offence.text} ({where}){_warning(offence)}"
+        if self.left_out[verdict]:
+            yield f"and {counted(self.left_out[verdict], 'more offence')} in version {self.version}"
 
-    def _of(self, offenders: Offenders) -> str:
-        return f"version {self.version}, {counted(offenders.count)}: {offenders}"
+
+def _warning(offence: Offence) -> str:
+    return ", and nothing of it can be written, not even its finalizers be removed" if offence.is_root else ""

@@ -22,7 +22,7 @@ def is_readable(pattern: str) -> bool:
     return _compiled(pattern) is not None
 
 
-def matches(pattern: str, text: str) -> bool:
+def matches(pattern: str, value: str) -> bool:
     """A pattern that cannot be compiled matches nothing."""
     compiled = _compiled(pattern)
-    return compiled is not None and compiled.search(text) is not None
+    return compiled is not None and compiled.search(value) is not None

@@ -5,6 +5,8 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.crd_safety.schema_changes import SchemaChange
+from rukpak_py.apply.crd_safety.verdicts import Verdict
 from rukpak_py.apply.permissions.grants import RoleReference
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import Difference, FieldChange, RenderingComparison
@@ -15,6 +17,7 @@ from rukpak_py.core.objects import ObjectKey
 _LONGEST_VALUE = 160
 _BEFORE = 40  # characters before the first difference of long texts
 _MASK = "(not shown: content of a Secret)"
+_VERDICT_COLOURS = {Verdict.WARN: "yellow", Verdict.BREAKS: "red", Verdict.LOSES: "red"}
 _SIGNS = {FieldChange.ADDED: ("+", "green"), FieldChange.REMOVED: ("-", "red"), FieldChange.CHANGED: ("~", "yellow")}
 
 
@@ -32,6 +35,7 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
         yield _heading(FieldChange.CHANGED, _name(changed.key), style)
         for difference in changed.differences:
             yield from _difference(difference, style)
+    yield from _definitions(found, style)
     yield from _permissions(found, style)
     yield ""
     gained, lost = (
@@ -92,6 +96,23 @@ def _common_start(old: str, new: str) -> int:
     return next((place for place, (one, other) in enumerate(zip(old, new, strict=False)) if one != other), 0)
 
 
+def _definitions(found: RenderingComparison, style: Style) -> Iterator[str]:
+    if found.definitions:
+        yield ""
+        yield style.paint("CRD upgrade safety", "bold")
+    for definition in found.definitions:
+        yield wrapped(_name(definition.key), width=style.width, first="  ", indent=8)
+        if definition.unreadable:
+            yield wrapped(
+                clean(f"cannot be compared: {definition.unreadable}"), width=style.width, first="    ", indent=8
+            )
+        for change in definition.changes:
+            text = clean(f"{change}: {change.consequence}")
+            colour = _VERDICT_COLOURS.get(change.verdict)
+            line = wrapped(text, width=style.width, first="    ", indent=8)
+            yield style.paint(line, colour) if colour else line
+
+
 def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
     for title, name, colour in (("Permissions gained", "gained", "green"), ("Permissions lost", "lost", "red")):
         changes = [
@@ -122,6 +143,14 @@ def document(found: RenderingComparison) -> dict[str, Any]:
             {"object": _reference(changed.key), "fields": list(map(_field, changed.differences))}
             for changed in found.changed
         ],
+        "crds": [
+            {
+                "object": _reference(definition.key),
+                "changes": list(map(_definition_change, definition.changes)),
+                "unreadable": definition.unreadable or None,
+            }
+            for definition in found.definitions
+        ],
         "permissions": [
             {
                 "holder": change.holder._asdict(),
@@ -132,6 +161,17 @@ def document(found: RenderingComparison) -> dict[str, Any]:
             }
             for change in found.permissions
         ],
+    }
+
+
+def _definition_change(change: SchemaChange) -> dict[str, Any]:
+    return {
+        "version": change.version or None,
+        "path": change.path,
+        "rule": change.rule.value,
+        "verdict": change.verdict.name.capitalize(),
+        "needsObjects": change.needs_objects,
+        "text": change.text,
     }
 
 

@@ -9,6 +9,7 @@ from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.reports import comparison as report
 from rukpak_py.cli.terminal import Style
+from tests.manifests import crd, strings
 from tests.unit.cli.objects import binding, manifest, role, rule
 from tests.unit.cli.streams import pipe
 
@@ -137,3 +138,36 @@ def test_values_that_do_not_fit_have_lines_of_their_own() -> None:
         '        + "after after after after after after after after "',
         "",
     ]
+
+
+def test_a_changed_crd_says_what_becomes_of_its_instances() -> None:
+    old, new = crd("apps.test", schema=strings("size", "mode")), crd("apps.test", "v2", schema=strings("size"))
+    text = printed([old], [new])
+    assert (
+        text[text.index("CRD upgrade") :]
+        == """\
+CRD upgrade safety
+  CustomResourceDefinition.apiextensions.k8s.io/things.apps.test
+    cannot remove stored versions [v1]: refused
+    v2: spec.mode: the field was removed: refused where objects lose values
+
+objects: 0 removed, 0 added, 0 renamed, 1 changed; 0 permissions gained, 0 lost"""
+    )
+    (document,) = report.document(compare([old], [new]))["crds"]
+    assert document["changes"][1] == {
+        "version": "v2",
+        "path": "spec.mode",
+        "rule": "FieldRemoved",
+        "verdict": "Loses",
+        "needsObjects": True,
+        "text": "the field was removed",
+    }
+
+
+def test_a_crd_that_no_instance_suffers_from_is_not_named() -> None:
+    old, new = crd("apps.test", schema=strings("size")), crd("apps.test", schema=strings("size", "mode"))
+    assert "CRD upgrade safety" not in printed([old], [new])
+
+
+def test_a_crd_that_cannot_be_compared_is_named() -> None:
+    assert "cannot be compared: " in printed([crd("apps.test")], [{**crd("apps.test"), "spec": {"group": 1}}])

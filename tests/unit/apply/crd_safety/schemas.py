@@ -22,7 +22,7 @@ def an_object(spec: Json) -> Json:
 
 
 _NAMES = strategies.sampled_from(["a", "b", "c"])
-_SCALARS = strategies.sampled_from(
+_SCALARS: strategies.SearchStrategy[Json] = strategies.sampled_from(
     [
         TEXT,
         WHOLE,
