@@ -226,7 +226,11 @@ def test_a_version_that_objects_are_stored_in_is_not_taken_away(installation: In
     """The upgrade is refused as a whole, and what runs goes on."""
     before = installation.active_bundle()
     installation.apply("0.1.0")
-    eventually(lambda: installation.condition_with("storedVersions"), what="the refusal is told", seconds=READY_SECONDS)
+    eventually(
+        lambda: installation.condition_with("cannot remove stored versions"),
+        what="the refusal is told",
+        seconds=READY_SECONDS,
+    )
     assert installation.active_bundle() == before
     assert gadgets.sizes("v2", ["old", "new", "newest"]) == [3, 4, 5]
     gadgets.until_denied("v2", "spec.dimensions.width must not be negative, got -1", dimensions={"width": -1})

@@ -114,6 +114,13 @@ MARKS = {
             " replaced once the Lease of that operator has not been renewed for a minute."
         ),
     ),
+    "SAFE_CRD_UPGRADE_ANNOTATION": (
+        "you, on a CRD, or the bundle that has it",
+        (
+            '`"false"` lets every upgrade of the CRD pass, whatever becomes of its objects. See '
+            "[Upgrades of CRDs](crd-upgrades.md)."
+        ),
+    ),
     "SKIP_HOOKS_ANNOTATION": (
         "you, on a BundleDeployment",
         "`true`: hooks of the chart are not run, also not for its deletion.",

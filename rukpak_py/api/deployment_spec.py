@@ -33,6 +33,11 @@ class Adopt(StrEnum):
     FORCE = "Force"
 
 
+class CrdSafety(StrEnum):
+    ENFORCE = "Enforce"
+    WARN = "Warn"
+
+
 class BundleTemplate(ApiType, frozen=True, kw_only=True):
     """The Bundle to make. A change makes a new Bundle, and a pivot to it once it is unpacked."""
 
@@ -181,6 +186,14 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
             " content does not have stay."
         ),
     ] = Adopt.NEVER
+    crd_safety: Annotated[
+        CrdSafety,
+        doc(
+            "Upgrades of CRDs that stored objects do not fit. `Enforce` (default): refuse them, and name the objects."
+            " `Warn`: report them in an Event. What drops values or removes a stored version is refused in either case;"
+            ' the annotation `core.rukpak.io/safe-crd-upgrade-validation: "false"` on the CRD lets that pass, too.'
+        ),
+    ] = CrdSafety.ENFORCE
     overrides: Annotated[
         tuple[Override, ...],
         doc(

@@ -43,6 +43,7 @@ ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its 
 APPROVED_ANNOTATION = f"{GROUP}/approved"  # on a deployment: the digest of the plan that may go on
 REFRESH_AT_ANNOTATION = f"{GROUP}/refresh-at"
 OPERATOR_NAMESPACE_ANNOTATION = f"{GROUP}/operator-namespace"  # on a CRD of ours: whose cluster it is
+SAFE_CRD_UPGRADE_ANNOTATION = f"{GROUP}/safe-crd-upgrade-validation"  # on a CRD: "false" lets every upgrade of it pass
 SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
 HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
@@ -245,6 +246,7 @@ class EventReason(StrEnum):
     CERTIFICATES_RENEWED = "CertificatesRenewed"
     DRIFT_CORRECTED = "DriftCorrected"
     FIELDS_LEFT_OUT = "FieldsLeftOut"
+    CRD_WARNING = "CRDWarning"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     WITHDRAWN = "Withdrawn"
     ORPHANED = "Orphaned"

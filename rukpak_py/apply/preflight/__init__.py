@@ -6,13 +6,14 @@ gates that cost no call are all asked, and everything that any of them refuses i
 refuses ends it.
 """
 
-from rukpak_py.apply.preflight import gates, olm, permissions
+from rukpak_py.apply.preflight import crd_safety, gates, olm, permissions
 from rukpak_py.apply.preflight.gate import (
     AnyRefusal,
     Candidate,
     Gate,
     GatePhase,
     OwnerIsGone,
+    PassedWithWarnings,
     Refusal,
     RefusedObjects,
     Untried,
@@ -27,6 +28,7 @@ __all__ = [
     "Gate",
     "GatePhase",
     "OwnerIsGone",
+    "PassedWithWarnings",
     "Refusal",
     "RefusedObjects",
     "Untried",
@@ -44,5 +46,6 @@ GATES = (
     without_calls("ownership", GatePhase.PLAN, gates.names_of_others),
     Gate(name="still exists", phase=GatePhase.PLAN, ask=gates.deployment_is_gone),
     Gate(name="olm", phase=GatePhase.PLAN, ask=olm.managed_elsewhere, holds=True),
+    Gate(name="CRD safety", phase=GatePhase.PLAN, ask=crd_safety.unsafe_crds, holds=True),
     Gate(name="dry run", phase=GatePhase.DRY_RUN, ask=gates.refused_by_server),
 )

@@ -5,6 +5,8 @@ from dataclasses import dataclass, field
 from enum import Enum, auto
 from typing import TYPE_CHECKING, TypeAlias
 
+from rukpak_py.api.deployment_spec import CrdSafety
+from rukpak_py.apply.crd_review import CrdReview
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.apply.plan import Change, Plan
@@ -21,8 +23,15 @@ AskPermissions: TypeAlias = Callable[[], Awaitable["MissingPermissions | None"]]
 NO_PLAN = Plan(changes=(), prune=())
 
 
+ReviewCrd: TypeAlias = Callable[[Change], Awaitable[CrdReview]]
+
+
 async def _not_asked() -> None:
     """No account: the operator's own rights are not asked for."""
+
+
+async def _not_reviewed(change: Change) -> CrdReview:
+    return CrdReview(name=change.key.name)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -56,12 +65,19 @@ class Untried:
     keys: tuple[ObjectKey, ...]
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassedWithWarnings:
+    """No refusal: the content passes, and there is something to be said about some objects."""
+
+    warnings: Mapping[ObjectKey, str]
+
+
 AnyRefusal = Refusal | RefusedObjects | OwnerIsGone | Untried
 
 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
-    """The last four questions cost calls."""
+    """The last five questions cost calls."""
 
     desired: tuple[Desired, ...]
     resolution: Resolution
@@ -74,6 +90,7 @@ class Candidate:
     wrong_certificates: Sequence[Failure] = ()  # of what the content asks of the signer
     is_installed: bool = False  # with these options
     is_upgrade: bool = False  # of something else that is installed
+    crd_safety: CrdSafety = CrdSafety.ENFORCE
     has_account: bool = False  # whose rights it has; else the operator's own
 
     plan: Plan = NO_PLAN  # once looked at
@@ -90,9 +107,11 @@ class Candidate:
     managed_by_olm: Callable[[OlmIdentity], Awaitable[list[str]]]  # objects of OLM that are about this package
     dry_run: AskServer
     missing_permissions: AskPermissions = _not_asked
+    review_crd: ReviewCrd = _not_reviewed
 
 
-Ask: TypeAlias = Callable[[Candidate], Awaitable[AnyRefusal | None]]
+Answer: TypeAlias = AnyRefusal | PassedWithWarnings | None
+Ask: TypeAlias = Callable[[Candidate], Awaitable[Answer]]
 
 
 class GatePhase(Enum):

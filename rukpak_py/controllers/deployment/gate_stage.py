@@ -6,9 +6,10 @@ from functools import partial
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import REGISTRY_CLASS
+from rukpak_py.apply.crd_review import CrdReview, review_upgrade
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.plan import Change, Plan
-from rukpak_py.apply.preflight import GATES, PERMISSIONS, AnyRefusal, Candidate, Gate, GatePhase
+from rukpak_py.apply.preflight import GATES, PERMISSIONS, AnyRefusal, Candidate, Gate, GatePhase, PassedWithWarnings
 from rukpak_py.apply.preflight.gates import created_keys
 from rukpak_py.apply.preflight.olm import managed_by_olm
 from rukpak_py.apply.results import DryRun
@@ -21,8 +22,11 @@ from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.existence import Existence
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact, Words
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CRDS
 
 
 class Gates:
@@ -78,6 +82,8 @@ class Gates:
             still_exists=still_exists,
             managed_by_olm=partial(managed_by_olm, target.client, self._cluster.resource_of),
             dry_run=dry_run,
+            crd_safety=attempt.deployment.spec.crd_safety,
+            review_crd=partial(_review_crd, target.client),
             missing_permissions=partial(self._permissions.missing, attempt, rendered, active, target.client),
         )
 
@@ -92,7 +98,7 @@ class Gates:
         """Empty: all of them let it pass."""
         gates = [gate for gate in GATES if gate.phase is phase]
         asked = [await gate.ask(candidate) for gate in gates if not gate.costs_calls]
-        found = tuple(one for one in asked if one is not None)
+        found = tuple(one for one in asked if one is not None and not isinstance(one, PassedWithWarnings))
         for gate in gates:
             if not found and gate.costs_calls:
                 refusal = await self._asked(gate, attempt, candidate)
@@ -103,10 +109,21 @@ class Gates:
         passed = attempt.state.passed_gates
         if gate.holds and passed.get(gate.name) == attempt.subject:
             return None
-        refusal = await gate.ask(candidate)
-        if gate.holds and refusal is None:
+        answer = await gate.ask(candidate)
+        if isinstance(answer, PassedWithWarnings):
+            attempt.state.gate_warnings.update(answer.warnings)
+            answer = None
+        if gate.holds and answer is None:
             passed[gate.name] = attempt.subject
-        return refusal
+        return answer
+
+    @staticmethod
+    def warnings(attempt: Attempt) -> tuple[Fact, ...]:
+        """Warnings of the gates that let the content pass, once."""
+        warnings, attempt.state.gate_warnings = attempt.state.gate_warnings, {}
+        return tuple(
+            Fact(cause=Cause.CRD_WARNING, detail=Words(words=text), objects=(key,)) for key, text in warnings.items()
+        )
 
     def review_permissions_again(self, attempt: Attempt) -> None:
         """A right has been taken away since the gate let the content pass."""
@@ -119,6 +136,11 @@ class Gates:
             if deployment is not None and not deployment.metadata.is_deleted and not deployment.spec.suspend:
                 return name
         return None
+
+
+async def _review_crd(client: Client, change: Change) -> CrdReview:
+    live = await client.get(CRDS, "", change.key.name)
+    return await review_upgrade(client, live, change.payload.body)
 
 
 def _is_upgrade(attempt: Attempt, active: Attempt | None) -> bool:

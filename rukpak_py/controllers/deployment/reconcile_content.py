@@ -171,6 +171,7 @@ class ContentReconciler:
         told = await self._may_begin(attempt, active, rendered, planned, candidate)
         if isinstance(told, Progress):
             return told
+        told = (*self._gates.warnings(attempt), *told)
         before = await self._hooks_before(attempt, rendered, planned, is_upgrade=candidate.is_upgrade)
         if isinstance(before, Progress):
             return Progress(facts=told) + before

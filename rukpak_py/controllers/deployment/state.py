@@ -71,6 +71,7 @@ class DeploymentState:
     passed_gates: dict[str, tuple[ContentKey, Account | None]] = field(
         default_factory=dict
     )  # by name, of those whose answer holds
+    gate_warnings: dict[ObjectKey, str] = field(default_factory=dict)  # of gates that let it pass, not told yet
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
     failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered

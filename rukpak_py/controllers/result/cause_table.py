@@ -301,6 +301,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.CONTENT_MISSING: Row(kind=Kind.NOTE, aspect=_U, event=Reason.UNPACK_FAILED),
     Cause.DRIFT_CORRECTED: _event(EventReason.DRIFT_CORRECTED),
     Cause.FIELDS_LEFT_OUT: _event(EventReason.FIELDS_LEFT_OUT, is_warning=True),
+    Cause.CRD_WARNING: _event(EventReason.CRD_WARNING, is_warning=True),
     Cause.PRUNED: _event(EventReason.PRUNED),
     Cause.RELEASED: _event(EventReason.RELEASED),
     Cause.REPLACED: _event(EventReason.REPLACED),

@@ -142,6 +142,7 @@ class Cause(StrEnum):
     # Events
     DRIFT_CORRECTED = "DriftCorrected"
     FIELDS_LEFT_OUT = "FieldsLeftOut"
+    CRD_WARNING = "CrdWarning"
     PRUNED = "Pruned"
     RELEASED = "Released"
     REPLACED = "Replaced"

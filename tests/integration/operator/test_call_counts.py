@@ -14,7 +14,7 @@ from tests.integration.operator.conftest import Controllers
 from tests.integration.operator.counting import Calls, calls_during, calls_of_each, has_seen, now, served, settled
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
-from tests.manifests import Document, config_map, service, workload
+from tests.manifests import Document, config_map, crd, service, strings, thing, workload
 from tests.waiting import eventually
 
 EACH = 25
@@ -263,3 +263,27 @@ async def test_drift_while_away_is_seen_from_one_list_and_the_deployment_applied
 
 async def _nothing() -> None:
     pass
+
+
+@pytest.mark.parametrize("is_narrowed", [False, True], ids=["optional field", "narrower field"])
+async def test_an_upgrade_of_a_crd_lists_its_objects_only_where_they_tell_what_becomes_of_them(
+    tenant: Tenant, operator: Operator, *, is_narrowed: bool
+) -> None:
+    group = f"{tenant.name}.rukpak.test"
+    old, new = strings("color"), strings("color", "size")
+    if is_narrowed:
+        new["properties"]["spec"]["properties"]["color"]["maxLength"] = 5
+    await tenant.publish("v1", [crd(group, schema=old), thing(group, "one", tenant.namespace)])
+    await tenant.publish("v2", [crd(group, schema=new), thing(group, "one", tenant.namespace)])
+    await tenant.deploy("v1")
+    await tenant.ready()
+
+    async def upgrade() -> None:
+        await tenant.deploy("v2")
+        await tenant.ready()
+
+    calls = await calls_during(operator, upgrade)
+    assert calls["get", "customresourcedefinitions", "200"] == 1
+    assert calls["dry_run", "customresourcedefinitions", "200"] == 1
+    assert calls["apply", "customresourcedefinitions", "200"] == 1
+    assert calls["list", "things", "200"] == int(is_narrowed)

@@ -114,6 +114,7 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "suspend",
         "prune",
         "adopt",
+        "crdSafety",
         "overrides",
         "upgrades",
     }

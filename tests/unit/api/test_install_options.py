@@ -49,7 +49,7 @@ def entry(**fields: Any) -> Installation:
         {"provisionerClassName": "core.rukpak.io/plain"},
         {"config": {}},
         {"overrides": [{"kind": "ConfigMap", "name": "a"}]},
-        {"suspend": True, "adopt": "IfUnowned", "prune": {"enabled": False}},
+        {"suspend": True, "adopt": "IfUnowned", "crdSafety": "Warn", "prune": {"enabled": False}},
     ],
 )
 def test_defaults_have_no_digest(spec: dict[str, Any]) -> None:

@@ -17,6 +17,7 @@ from rukpak_py.apply.preflight import (
     Candidate,
     GatePhase,
     OwnerIsGone,
+    PassedWithWarnings,
     Refusal,
     RefusedObjects,
     Untried,
@@ -71,7 +72,7 @@ class Server:
         return DryRun(failures=tuple(self.failures), untried=tuple(self.untried))
 
 
-async def before_looking(one: Candidate) -> list[AnyRefusal]:
+async def before_looking(one: Candidate) -> list[AnyRefusal | PassedWithWarnings]:
     return [found for gate in GATES if gate.phase is GatePhase.CONTENT and (found := await gate.ask(one))]
 
 
@@ -489,5 +490,6 @@ def test_the_order_of_the_gates_is_that_of_the_preflight() -> None:
         ("ownership", "PLAN", False),
         ("still exists", "PLAN", True),
         ("olm", "PLAN", True),
+        ("CRD safety", "PLAN", True),
         ("dry run", "DRY_RUN", True),
     ]
