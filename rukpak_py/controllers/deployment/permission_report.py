@@ -133,6 +133,8 @@ class PermissionReports:
         )
 
     async def _unwatched(self, watched: set[Permission]) -> frozenset[Permission]:
+        if not watched:
+            return frozenset()
         needs = Needs(permissions=frozenset(watched))
         return await missing_permissions(self._client, needs, namespace=self._identities.system_namespace)
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.deployment_spec import CrdSafety
-from rukpak_py.apply.crd_review import CrdReview, review_upgrade
+from rukpak_py.apply.crd_review import MANY, CrdReview, review_upgrade
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError
-from rukpak_py.apply.preflight.crd_safety import MANY, refusal, warning
+from rukpak_py.apply.preflight.crd_safety import refusal, warning
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError
 from rukpak_py.kube.resources import CRDS

@@ -64,6 +64,7 @@ class Fakes:
         found = {self.one.metadata.name: self.one} if self.is_known else {}
         reports = PermissionReports(
             Identities(FakeClient().as_client(), system_namespace="rukpak-system", mode=self.mode),
+            FakeClient().as_client(),
             deployments=found,  # type: ignore[arg-type]
             states=SimpleNamespace(of=lambda _: state),  # type: ignore[arg-type]
             templates=SimpleNamespace(find=lambda *_: self.wanted, active=lambda _: self.active),  # type: ignore[arg-type]
