@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -102,6 +103,14 @@ def test_two_restricted_replicas_run(release: Release) -> None:
     assert len(pods) == 2
     assert all(all(status["ready"] for status in pod["status"]["containerStatuses"]) for pod in pods)
     assert all(release.ca_bundles())
+
+
+def test_check_finds_nothing_wrong(release: Release, environment: Mapping[str, str]) -> None:
+    eventually(release.leader, what="a replica leads", seconds=30)
+    done = subprocess.run(
+        ["rukpakctl", "check", "--strict"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_sample_without_pods_gets_ready(kubectl: Kubectl) -> None:

@@ -1,8 +1,8 @@
-"""The generated files: CRDs, admission policies, what is made of them (chart, reference), rules, the rendered chart.
+"""The generated files: CRDs, admission policies, what is made of them (chart, reference), rules, chart renderings.
 
 Each generator writes below a root, so `--check` generates into an empty folder and compares: a working tree with other
-changes in it is judged only by its generated files. The manifest needs helm, which `--check` does not build: where no
-earlier command built it, the end-to-end suite checks the manifest instead, and this one says so.
+changes in it is judged only by its generated files. What the chart renders needs helm, which `--check` does not build:
+where no earlier command built it, the end-to-end suite checks that instead, and this one says so.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import chart, policies, reference, rules
+from tools import chart, policies, reference, rules, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
@@ -22,6 +22,7 @@ CHART_POLICIES = Path("charts/rukpak/files/policies.yaml")
 REFERENCE = Path("docs/reference.md")
 RULES = Path("docs/rules.md")
 INSTALL = Path("manifests/install.yaml")
+SHIPPED = Path("rukpak_py/cli/checks/shipped.json")
 
 
 def write_crds(root: Path) -> None:
@@ -47,6 +48,10 @@ def write_rules(root: Path) -> None:
 
 def write_install_manifest(root: Path, helm: Path) -> None:
     _write(root / INSTALL, chart.install_manifest(helm))
+
+
+def write_shipped(root: Path, helm: Path) -> None:
+    _write(root / SHIPPED, shipped.page(helm))
 
 
 def _write(target: Path, text: str) -> None:
@@ -84,10 +89,11 @@ def check() -> int:
         write_rules(Path(folder))
         helm = chart.built_helm()
         if helm is None:
-            print(f"{INSTALL} is left to `make e2e`: helm is not built yet")
+            print(f"{INSTALL} and {SHIPPED} are left to `make e2e`: helm is not built yet")
         else:
             write_install_manifest(Path(folder), helm)
-            paths.append(INSTALL)
+            write_shipped(Path(folder), helm)
+            paths += [INSTALL, SHIPPED]
         found = differences(Path(folder), paths)
     for sentence in found:
         print(sentence, file=sys.stderr)
@@ -105,7 +111,9 @@ def main() -> int:
     write_policies(ROOT)
     write_reference(ROOT)
     write_rules(ROOT)
-    write_install_manifest(ROOT, chart.helm())
+    helm = chart.helm()
+    write_install_manifest(ROOT, helm)
+    write_shipped(ROOT, helm)
     return 0
 
 

@@ -37,6 +37,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     context_settings=_CONTEXT,
     commands_at={
         "bundle": f"{_COMMANDS}.bundle:bundle",
+        "check": f"{_COMMANDS}.check:check",
         "completion": f"{_COMMANDS}.completion:completion",
         "content": f"{_COMMANDS}.content:content",
         "permissions": f"{_COMMANDS}.deployment_permissions:permissions",
@@ -49,7 +50,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Print the version."
 )
 def program() -> None:
-    """Check, render, compare and build bundles without a cluster; install them in one, and read their content."""
+    """Check, render, compare and build bundles without a cluster; install them in one, check it, and read content."""
 
 
 def main() -> None:

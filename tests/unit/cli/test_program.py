@@ -56,9 +56,11 @@ def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
 def test_every_command_has_help_that_names_its_exit_statuses(rukpakctl: CommandLine, path: tuple[str, ...]) -> None:
     ran = rukpakctl(*path, "-h")
     _, _, statuses = " ".join(ran.out.split()).partition("Exit status: 0 success; ")
-    assert ("1 " in statuses) == (path[-1:] in {("validate",), ("diff",), ("build",), ("run",)})
+    assert ("1 " in statuses) == (path[-1:] in {("validate",), ("diff",), ("build",), ("run",), ("check",)})
     assert "2 wrong usage" in statuses
-    assert ("; 3 " in statuses) == (len(path) == 2 or path in {("run",), ("content",), ("permissions",), ("release",)})
+    assert ("; 3 " in statuses) == (
+        len(path) == 2 or path in {("check",), ("run",), ("content",), ("permissions",), ("release",)}
+    )
     assert max(map(len, ran.out.splitlines())) <= 100
 
 
