@@ -166,7 +166,8 @@ class DeploymentParts:
         superseded = SupersededHooks(hook_objects, self._writer)
         hooks = HookStage(hook_objects, superseded, self._writer)
         form = OwnershipForm(around.inventory, kinds)
-        review = PermissionReview(around.cluster.resource_of, rendered_of=rendering.rendered)
+        planner = Planner(around.client, around.inventory, kinds)
+        review = PermissionReview(around.cluster.resource_of, leaving=planner.leaving, rendered_of=rendering.rendered)
         self.permission_reports = PermissionReports(
             around.identities,
             around.client,
@@ -202,7 +203,14 @@ class DeploymentParts:
             values=self._values,
             attempts=attempts,
             content=self._content_reconciler(
-                around, rendering, existence, ReleaseHooks(hooks, superseded), kinds=kinds, form=form, review=review
+                around,
+                rendering,
+                existence,
+                ReleaseHooks(hooks, superseded),
+                kinds=kinds,
+                planner=planner,
+                form=form,
+                review=review,
             ),
             ownership_form=form,
             hooks=superseded,
@@ -252,13 +260,13 @@ class DeploymentParts:
         hooks: ReleaseHooks,
         *,
         kinds: Kinds,
+        planner: Planner,
         form: OwnershipForm,
         review: PermissionReview,
     ) -> ContentReconciler:
         inventory = around.inventory
         deployments = around.router.deployments.cache
         engine = Engine(inventory, is_established=around.cluster.is_established)
-        planner = Planner(around.client, inventory, kinds)
         certificates = CertificateStage(
             self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
         )

@@ -5,11 +5,14 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.permissions.installer import Needs, PermittedResource, Resources, needs_of
+from rukpak_py.apply.permissions.leaving import permissions_to_leave
 from rukpak_py.apply.permissions.permission import Permission, without
 from rukpak_py.apply.permissions.review import missing_permissions
 from rukpak_py.apply.preflight.olm import CSV, SUBSCRIPTION
 from rukpak_py.apply.preflight.permissions import MissingPermissions
+from rukpak_py.apply.removed_objects import PrunePolicy
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.progress import Progress
@@ -19,12 +22,23 @@ from rukpak_py.kube.resources import NAMESPACES, Resource
 
 Json = dict[str, Any]
 FindResource = Callable[[GroupVersionKind], Resource | None]
+LeavingObjects = Callable[[Attempt, Rendered], tuple[list[ObservedObject], PrunePolicy]]
 
 
 class PermissionReview:
-    def __init__(self, find: FindResource, *, rendered_of: Callable[[Attempt], Awaitable[Rendered | Progress]]) -> None:
-        """`find`: the resource of a kind, where the cluster serves it. `rendered_of`: the content of an attempt."""
+    def __init__(
+        self,
+        find: FindResource,
+        *,
+        leaving: LeavingObjects,
+        rendered_of: Callable[[Attempt], Awaitable[Rendered | Progress]],
+    ) -> None:
+        """`find`: the resource of a kind, where the cluster serves it. `leaving`: objects that content drops.
+
+        `rendered_of`: the content of an attempt.
+        """
         self._find = find
+        self._leaving = leaving
         self._rendered_of = rendered_of
 
     async def missing(
@@ -63,7 +77,10 @@ class PermissionReview:
             created_once=created_once,
             hooks=hooks,
             install_namespace=attempt.namespace,
-            others=[Permission("", "create", "", NAMESPACES.plural)] if chosen else [],
+            others=[
+                *([Permission("", "create", "", NAMESPACES.plural)] if chosen else ()),
+                *permissions_to_leave(*self._leaving(attempt, rendered), self._find),
+            ],
             looks_for_olm=rendered.content.olm is not None and any(map(self._find, (SUBSCRIPTION, CSV))),
             resource_of=resource_of,
         )

@@ -131,24 +131,36 @@ class Planner:
         )
         return Planned(target=target, plan=plan, hidden=HiddenKinds())
 
+    def leaving(self, attempt: Attempt, rendered: Rendered) -> tuple[list[ObservedObject], PrunePolicy]:
+        """Objects that the content drops, as far as the watches show them, and what decides about each of them.
+
+        Instances of CRDs are not counted for it.
+        """
+        if not attempt.deployment.spec.prune.enabled:
+            return [], PrunePolicy()
+        return left_content(self.owned(attempt), rendered.owned_keys, attempt.owner), _policy(attempt, rendered)
+
     async def _prune_policy(
         self, attempt: Attempt, owned: Mapping[ObjectKey, ObservedObject], rendered: Rendered
     ) -> PrunePolicy:
         wanted = rendered.keys
-        policy = PrunePolicy(
-            overrides=attempt.options.overrides,
-            install_namespace=attempt.namespace,
-            kept=kept_for_instances(attempt.deployment.status.kept),
-            create_only=wanted - rendered.owned_keys,
-        )
         return await with_foreign_instances(
             self._kinds.client_of(attempt.deployment),
-            policy,
+            _policy(attempt, rendered),
             left_content(owned, wanted, attempt.owner),
             versions_of=self._kinds.versions_of,
             owner_uid=attempt.owner.uid,
             wanted=wanted,
         )
+
+
+def _policy(attempt: Attempt, rendered: Rendered) -> PrunePolicy:
+    return PrunePolicy(
+        overrides=attempt.options.overrides,
+        install_namespace=attempt.namespace,
+        kept=kept_for_instances(attempt.deployment.status.kept),
+        create_only=rendered.keys - rendered.owned_keys,
+    )
 
 
 Completed = tuple[CompletedObject, ...]

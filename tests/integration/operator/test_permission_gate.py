@@ -27,6 +27,7 @@ from tests.integration.operator.charts import publish
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.granting import (
     ACCOUNT,
+    RESOURCES,
     grant,
     printed,
     refused,
@@ -155,6 +156,35 @@ async def test_account_with_the_printed_roles_installs_upgrades_corrects_and_rem
     done = requests_of(plane, tenant, skip=start)
     assert refused(done) == []
     assert {"patch", "delete"} <= {one.verb for one in done}
+
+
+async def test_upgrade_whose_account_may_not_delete_what_it_drops_is_refused_before_the_first_write(
+    plane: ControlPlane, tenant: Tenant, tmp_path: Path, account: list[dict[str, Any]]
+) -> None:
+    one = await bundled(tenant, tmp_path, "one", [config_map(name, tenant.namespace, value="1") for name in "ab"])
+    two = await bundled(tenant, tmp_path, "two", [config_map("a", tenant.namespace, value="2")])
+    first = await printed(tenant, one, f"--name=one-{tenant.name}")
+    second = await printed(tenant, two, f"--name=two-{tenant.name}")
+    await grant(tenant.admin, first)
+    await deploy(tenant, "one")
+    await tenant.ready()
+    account += second
+    await grant(tenant.admin, second)
+    for given in first:
+        if given["kind"] == "RoleBinding":
+            await tenant.admin.delete(RESOURCES["RoleBinding"], tenant.namespace, given["metadata"]["name"])
+    start = len(audited(plane.state))
+    await deploy(tenant, "two")
+    told = await is_missing(tenant)
+    assert "lacks 2 permissions" in told["message"]
+    assert '"resourceNames":["b"],"verbs":["get","delete"]' in told["message"]
+    assert "The installed version needs all of them, too." in told["message"]
+    assert requests_of(plane, tenant, skip=start) == []
+    await grant(tenant.admin, first)
+    await reconcile(tenant, "granted")
+    await tenant.ready()
+    await tenant.gone(CONFIG_MAPS, "b", tenant.namespace)
+    assert refused(requests_of(plane, tenant, skip=start)) == []
 
 
 async def has_value(tenant: Tenant, name: str, value: str) -> bool:
