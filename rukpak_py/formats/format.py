@@ -16,7 +16,7 @@ from rukpak_py.core.objects import GroupVersionKind, Object, ObjectKey
 from rukpak_py.formats.hook import Hook
 
 if TYPE_CHECKING:
-    from rukpak_py.formats.helm.cluster_view import ClusterView, LookUp
+    from rukpak_py.formats.helm.cluster_view import ClusterView, LookUp, Lookup
     from rukpak_py.formats.helm.request import ValuesDocument
 
 SMALL = 64 * 1024  # bytes; less work than a call of another process
@@ -112,8 +112,9 @@ class RenderedContent:
     `default_namespace`: the namespace that the content suggests, where the user chose none; it is created when it is
     missing, and shared with others. `lasting`: objects that stay when they leave the content, and when the
     deployment goes. `digest`: of what was rendered, where rendering again may give something else, and `made`: how.
-    `before_hooks`: of the objects those that are applied before the first hook runs. `create_only`: of the lasting
-    those that are created where they are missing, and otherwise left as they are, with or without an owner.
+    `lookups`: those of templates. `before_hooks`: of the objects those that are applied before the first
+    hook runs. `create_only`: of the lasting those that are created where they are missing, and otherwise left as they
+    are, with or without an owner.
     """
 
     objects: Sequence[Object]
@@ -124,6 +125,7 @@ class RenderedContent:
     lasting: frozenset[ObjectKey] = frozenset()  # as the content has them: without the namespace that it leaves out
     digest: str = ""
     made: Rendering = OFFLINE_RENDERING
+    lookups: "frozenset[Lookup]" = frozenset()
     hooks: Sequence[Hook] = ()
     before_hooks: frozenset[ObjectKey] = frozenset()  # as `lasting`
     create_only: frozenset[ObjectKey] = frozenset()  # as `lasting`

@@ -5,7 +5,8 @@ at those that are only created, of which all last. An object is a mapping. A hoo
 what else is known of it.
 
 The same objects in the same order give the same lines, so their SHA-256 is the digest of the rendering. The content's
-description is a string of JSON at the end, which is not part of the digest and which former releases pass over.
+description and the lookups of its templates are a string of JSON at the end, which is not part of the digest and which
+former releases pass over.
 Formats whose renderings are kept use no other field of `RenderedContent`.
 """
 
@@ -18,6 +19,7 @@ import orjson
 
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, RenderedContent, Rendering
+from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.formats.hook import DeletePolicy, Hook, HookEvent
 
 MARKS_BYTES = 1024  # of a key in the first line, or of a hook beside its object, at most; a name has 253 characters
@@ -35,6 +37,7 @@ def rendering(
     create_only: frozenset[ObjectKey] = frozenset(),
     description: ContentDescription | None = None,
     made: Rendering = OFFLINE_RENDERING,
+    lookups: frozenset[Lookup] = frozenset(),
 ) -> RenderedContent:
     """With its digest. `before_hooks`, of no interest without hooks, and `create_only` are among the lasting."""
     before_hooks = before_hooks if hooks else frozenset()
@@ -46,6 +49,7 @@ def rendering(
         create_only=create_only,
         description=description,
         made=made,
+        lookups=lookups,
     )
     digest = hashlib.sha256()
     for line in _lines(content):
@@ -57,7 +61,8 @@ def lines_of(content: RenderedContent) -> list[bytes]:
     lines = list(_lines(content))
     if content.description is not None:
         made = asdict(content.made) if content.made != OFFLINE_RENDERING else {}
-        lines.append(orjson.dumps(orjson.dumps(asdict(content.description) | made).decode()) + b"\n")
+        asked = {"lookups": sorted(map(list, content.lookups))} if content.lookups else {}
+        lines.append(orjson.dumps(orjson.dumps(asdict(content.description) | made | asked).decode()) + b"\n")
     return lines
 
 
@@ -67,11 +72,12 @@ def read_lines(data: bytes) -> RenderedContent:
     marks = [(ObjectKey(*key[:_KEY_PARTS]), key[_KEY_PARTS:]) for key in orjson.loads(first)]
     manifests = [orjson.loads(line) for line in rest]
     known = next((orjson.loads(one) for one in manifests if isinstance(one, str)), None)
-    description, made = None, OFFLINE_RENDERING
+    description, made, lookups = None, OFFLINE_RENDERING, frozenset[Lookup]()
     if known is not None:
         fields = ("name", "version", "app_version", "package")
         description = ContentDescription(**{field: known[field] for field in fields})
         made = Rendering(renderer=known.get("renderer", ""), is_upgrade=known.get("is_upgrade"))
+        lookups = frozenset(Lookup(*one) for one in known.get("lookups", ()))
     return rendering(
         [Object.from_manifest(one) for one in manifests if isinstance(one, dict)],
         frozenset(key for key, _ in marks),
@@ -80,6 +86,7 @@ def read_lines(data: bytes) -> RenderedContent:
         create_only=frozenset(key for key, words in marks if _CREATE_ONLY in words),
         description=description,
         made=made,
+        lookups=lookups,
     )
 
 

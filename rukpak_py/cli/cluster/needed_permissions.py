@@ -12,7 +12,8 @@ class NeededPermissions(msgspec.Struct, frozen=True, kw_only=True):
     """Rules are by namespace; the empty one is the whole cluster.
 
     `namespaces`: those that the content brings. `watched`: the operator's own needs, to see what is installed, and
-    `unwatched`: those of them that it lacks; an operator with wide rights has none.
+    `unwatched`: those of them that it lacks; an operator with wide rights has none. `is_complete`: else more is needed
+    once values and lookups can be read.
     """
 
     account: Account | None
@@ -22,6 +23,7 @@ class NeededPermissions(msgspec.Struct, frozen=True, kw_only=True):
     operator: Account | None = None  # of a release that does not say, there is nothing to watch by
     watched: dict[str, list[Json]] = {}
     unwatched: dict[str, list[Json]] = {}
+    is_complete: bool = True
 
 
 async def needed_permissions(cluster: ClusterSession, deployment: str) -> NeededPermissions:

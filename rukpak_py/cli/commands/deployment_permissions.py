@@ -32,6 +32,10 @@ def permissions(*, deployment: str, missing: bool, output: str, **where: str) ->
 
     found = with_cluster(OperatorAt(**where), partial(needed_permissions, deployment=deployment))
     rules, watched = (found.missing, found.unwatched) if missing else (found.rules, found.watched)
+    if not found.is_complete:
+        print_warning(
+            f"more is needed once BundleDeployment {deployment} can read values and look objects up: ask again"
+        )
     match output, found.account:
         case "yaml", None:
             print_warning(f"BundleDeployment {deployment} names no service account: the roles are bound to none")

@@ -191,6 +191,7 @@ class KeptRenderings:
         release = await self._releases.release_of(attempt, made)
         sees_all_files = made.renderer == ChartRenderer.OFFLINE
         options = replace(options, release=release, is_directory=options.is_directory and not sees_all_files)
+        lookups: Lookups | None = None
         if release.cluster is None:
             rendered = await self._content.render(attempt.classes, tree, options)
         else:
@@ -199,8 +200,9 @@ class KeptRenderings:
             try:
                 rendered = await lookups.during(rendering)
             finally:
+                attempt.state.lookups = frozenset(lookups.asked)
                 attempt.state.mask.learn_looked_up(attempt.deployment, lookups.secrets)
-        return replace(rendered, made=made)
+        return replace(rendered, made=made, lookups=frozenset(lookups.asked) if lookups is not None else frozenset())
 
     async def _sealed(self, attempt: Attempt, content: RenderedContent) -> RenderedContent:
         """Content with the digest that may stand in a status; a plain one where the status has a plain one already."""

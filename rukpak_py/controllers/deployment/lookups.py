@@ -151,6 +151,7 @@ class Lookups:
         self._limits = limits
         self._bytes = 0
         self.count = 0
+        self.asked = set[Lookup]()  # where only the rights of the client decide the answer
         self.secrets = list[ValuesDocument]()  # what templates have seen of Secrets, for messages to hide
         self.failure: RukPakError | None = None
 
@@ -194,6 +195,8 @@ class Lookups:
     async def _looked_up(self, place: _Place) -> LookedUp:
         if place.is_secret:
             self._demand_shown(place, self._who.hidden_by_name(place.namespace, place.name))
+        resource = place.resource
+        self.asked.add(Lookup(*resource.gvk[:2], resource.plural, place.namespace, place.name))
         try:
             return LookedUp(HTTPStatus.OK, await (self._object(place) if place.name else self._list(place)))
         except NotFoundError as error:

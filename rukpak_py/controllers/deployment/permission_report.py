@@ -23,7 +23,7 @@ from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import ExternalValues, values_fact
 from rukpak_py.controllers.deployment.identities import Identities
-from rukpak_py.controllers.deployment.permission_review import PermissionReview
+from rukpak_py.controllers.deployment.permission_review import PermissionReview, lookup_permissions, values_permissions
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.secret_mask import SecretMask
@@ -51,6 +51,7 @@ _OF_USERS = frozenset(
         Cause.RENDERING_LOST,
     }
 )
+Found = tuple[list[tuple[Attempt, Rendered]], RukPakError | None]  # or why there is none
 NOT_YET = "its content is not unpacked and rendered yet"
 
 
@@ -58,7 +59,8 @@ class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
     """Rules are by namespace; the empty one is the whole cluster.
 
     `namespaces`: those that the content brings. `watched`: the operator's own needs, to see what is installed, and
-    `unwatched`: those of them that it lacks; an operator with wide rights has none.
+    `unwatched`: those of them that it lacks; an operator with wide rights has none. `is_complete`: else the wanted
+    content cannot be rendered yet, as long as the account may not read values, or what templates look up.
     """
 
     account: Account | None  # None: the deployment has none, and the operator's rights
@@ -68,6 +70,7 @@ class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
     operator: Account
     watched: dict[str, list[Json]]
     unwatched: dict[str, list[Json]]
+    is_complete: bool
 
 
 class PermissionReports:
@@ -111,9 +114,12 @@ class PermissionReports:
             raise ConflictError(f"BundleDeployment {name} has no service account: set spec.serviceAccountName")
         if state.verdict.fact is not None:
             raise _error_of([state.verdict.fact], state.mask)
-        found = [(attempt, await self._rendered(attempt, state)) for attempt in await self._contents(deployment, state)]
-        needed, missing, watched = set[Permission](), set[Permission](), set[Permission]()
-        namespaces = set[str]()
+        found, failure = await self._found(deployment, state)
+        needed = {*values_permissions(state.values.objects), *lookup_permissions(state.lookups)}
+        missing = set(await self._unread(deployment, needed))
+        if failure is not None and not missing:
+            raise failure
+        watched, namespaces = set[Permission](), set[str]()
         for attempt, rendered in found:
             needs = self._review.needs(attempt, rendered)
             needed |= needs.least
@@ -123,20 +129,36 @@ class PermissionReports:
                 missing |= lacking.missing if lacking is not None else frozenset()
             namespaces |= {key.name for key in rendered.keys if key.group_kind == NAMESPACES.group_kind}
         return PermissionReport(
-            account=found[0][0].account,
+            account=self._identities.account_of(deployment),
             namespaces=sorted(namespaces),
             rules=rules_by_scope(reduced(needed)),
             missing=rules_by_scope(reduced(missing)),
             operator=self._identities.own,
             watched=rules_by_scope(watched),
             unwatched=rules_by_scope(await self._unwatched(watched)),
+            is_complete=failure is None and found[0][0].is_wanted,
         )
+
+    async def _unread(self, deployment: BundleDeployment, needed: set[Permission]) -> frozenset[Permission]:
+        """Permissions that the account lacks to read values, and what templates look up."""
+        account = self._identities.account_of(deployment)
+        if account is None or not needed:
+            return frozenset()
+        needs = Needs(permissions=frozenset(needed))
+        return await missing_permissions(self._identities.client_of(deployment), needs, namespace=account.namespace)
 
     async def _unwatched(self, watched: set[Permission]) -> frozenset[Permission]:
         if not watched:
             return frozenset()
         needs = Needs(permissions=frozenset(watched))
         return await missing_permissions(self._client, needs, namespace=self._identities.system_namespace)
+
+    async def _found(self, deployment: BundleDeployment, state: DeploymentState) -> Found:
+        try:
+            contents = await self._contents(deployment, state)
+            return [(attempt, await self._rendered(attempt, state)) for attempt in contents], None
+        except RukPakError as error:
+            return [], error
 
     async def _rendered(self, attempt: Attempt, state: DeploymentState) -> Rendered:
         rendered = await self._rendering.rendered(attempt)

@@ -1,12 +1,12 @@
 """Permissions that an attempt needs, compared with those of its account."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from typing import Any
 
 import orjson
 
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.apply.permissions.installer import Needs, PermittedResource, Resources, needs_of
+from rukpak_py.apply.permissions.installer import WATCH_VERBS, Needs, PermittedResource, Resources, needs_of
 from rukpak_py.apply.permissions.leaving import permissions_to_leave
 from rukpak_py.apply.permissions.permission import Permission, without
 from rukpak_py.apply.permissions.review import missing_permissions
@@ -15,10 +15,12 @@ from rukpak_py.apply.preflight.permissions import MissingPermissions
 from rukpak_py.apply.removed_objects import PrunePolicy
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.result.progress import Progress
 from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import NAMESPACES, Resource
+from rukpak_py.kube.resources import CONFIG_MAPS, NAMESPACES, SECRETS, Resource
 
 Json = dict[str, Any]
 FindResource = Callable[[GroupVersionKind], Resource | None]
@@ -71,16 +73,16 @@ class PermissionReview:
                 return resources.of(manifest)
             return PermittedResource(gvk.group, found.plural, found.namespaced)
 
-        chosen = rendered.facts.namespace  # it is made when it is missing
+        others = set(lookup_permissions(rendered.content.lookups))
+        if rendered.facts.namespace:  # the content suggests it, and it is made when it is missing
+            others.add(Permission("", "create", "", NAMESPACES.plural))
+        others.update(permissions_to_leave(*self._leaving(attempt, rendered), self._find))
         return needs_of(
             applied,
             created_once=created_once,
             hooks=hooks,
             install_namespace=attempt.namespace,
-            others=[
-                *([Permission("", "create", "", NAMESPACES.plural)] if chosen else ()),
-                *permissions_to_leave(*self._leaving(attempt, rendered), self._find),
-            ],
+            others=others,
             looks_for_olm=rendered.content.olm is not None and any(map(self._find, (SUBSCRIPTION, CSV))),
             resource_of=resource_of,
         )
@@ -90,6 +92,21 @@ class PermissionReview:
         if active is None or not isinstance(rendered, Rendered):
             return None
         return frozenset(without(missing, self.needs(active, rendered).least))
+
+
+def lookup_permissions(lookups: Iterable[Lookup]) -> Iterator[Permission]:
+    """Permissions by which templates see what they look up: another answer would give another rendering."""
+    for one in lookups:
+        yield Permission(one.namespace, "get" if one.name else "list", one.group, one.plural, one.name)
+
+
+def values_permissions(objects: Iterable[ValuesObject]) -> Iterator[Permission]:
+    """Permissions to read values, and to see that they change. Without an account they are the operator's own."""
+    for one in objects:
+        if one.account is not None:
+            plural = SECRETS.plural if one.kind == SECRETS.gvk.kind else CONFIG_MAPS.plural
+            for verb in WATCH_VERBS:
+                yield Permission(one.account.namespace, verb, "", plural, one.name)
 
 
 def _manifest(body: bytes) -> Json:

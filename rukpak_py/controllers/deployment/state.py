@@ -39,6 +39,7 @@ from rukpak_py.controllers.judging import NO_VERDICT, Verdict
 from rukpak_py.controllers.writes import StatusWrites
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.repair_backoff import RepairBackoff
+from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.kube.pace import Pace
 
 REMEMBERED_UIDS = 4096
@@ -75,6 +76,7 @@ class DeploymentState:
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
     failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered
+    lookups: frozenset[Lookup] = frozenset()  # of the last rendering of a chart, which may have ended at one of them
     certificates: CertificateMemory = field(default_factory=CertificateMemory)
     hooks: HookState = field(default_factory=HookState)
     status_writes: StatusWrites = field(default_factory=StatusWrites)

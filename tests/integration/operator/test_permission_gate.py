@@ -4,6 +4,7 @@ With a right less, a deployment is refused by name before anything is written.
 """
 
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,11 +18,12 @@ from rukpak_py.api.names import CONTENT_SERVICE, RECONCILE_AT_ANNOTATION, Secret
 from rukpak_py.apply.permissions.manifests import account_with_roles
 from rukpak_py.cli.cluster.needed_permissions import NeededPermissions, needed_permissions
 from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.objects import RBAC_GROUP
 from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SERVICE_ACCOUNTS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS, SERVICE_ACCOUNTS
 from tests.integration.operator.charts import deploy as deploy_chart
 from tests.integration.operator.charts import publish
 from tests.integration.operator.conftest import StartOperator
@@ -224,6 +226,49 @@ async def test_account_with_the_reported_permissions_installs_and_removes_an_olm
     await tenant.admin.delete(BUNDLE_DEPLOYMENTS, "", tenant.name)
     await tenant.gone(BUNDLE_DEPLOYMENTS, tenant.name)
     assert refused(requests_of(plane, tenant, skip=start)) == []
+
+
+async def test_report_names_values_and_lookups_that_the_account_may_not_read_before_the_content_is_rendered(
+    plane: ControlPlane, tenant: Tenant, operator: Operator, account: list[dict[str, Any]]
+) -> None:
+    login = manifest("v1", "Secret", "login", tenant.namespace, stringData={"user": "tina"})
+    values = config_map("values", tenant.namespace, **{"values.yaml": "value: 7"})
+    await tenant.admin.create(SECRETS, tenant.namespace, orjson.dumps(login))
+    await tenant.admin.create(CONFIG_MAPS, tenant.namespace, orjson.dumps(values))
+    looked_up = '(lookup "v1" "Secret" .Release.Namespace "login").data.user | b64dec'
+    template = template_of_config_map("settings", f"({looked_up}) .Values.value")
+    items = await publish(tenant, template)
+    config = {"valuesFrom": [{"kind": "ConfigMap", "name": "values"}]}
+
+    async def granted(*rules: Document, is_complete: bool) -> None:
+        async def is_reported() -> bool:
+            with suppress(UnavailableError):
+                found = await reported(tenant, plane, operator, tenant.admin)
+                missing = found.missing.get(tenant.namespace, [])
+                return found.is_complete is is_complete and all(rule in missing for rule in rules)
+            return False
+
+        await eventually(is_reported, what=f"{rules} are reported")
+        found = await reported(tenant, plane, operator, tenant.admin)
+        manifests = account_with_roles(
+            found.rules, name=f"all-{tenant.name}", account=Account(tenant.namespace, ACCOUNT)
+        )
+        account.extend(one for one in manifests if one not in account)
+        await grant(tenant.admin, manifests)
+        await reconcile(tenant, str(rules))
+
+    def rule(plural: str, name: str, *verbs: str) -> Document:
+        return {"apiGroups": [""], "resources": [plural], "resourceNames": [name], "verbs": list(verbs)}
+
+    await deploy_chart(tenant, items, serviceAccountName=ACCOUNT, config=config)
+    await granted(rule("configmaps", "values", "get", "list", "watch"), is_complete=False)
+    await granted(rule("secrets", "login", "get"), is_complete=False)
+    await granted(rule("configmaps", "settings", "get", "patch", "delete"), is_complete=True)
+    await tenant.ready()
+    assert await has_value(tenant, "settings", "tina7")
+    found = await reported(tenant, plane, operator, tenant.admin)
+    assert (found.missing, found.is_complete) == ({}, True)
+    assert rule("secrets", "login", "get") in found.rules[tenant.namespace]
 
 
 async def test_account_with_the_printed_roles_installs_upgrades_and_removes_a_chart_with_hooks_and_crds(

@@ -32,6 +32,7 @@ from rukpak_py.core.keyed_digests import DigestKey, key_id
 from rukpak_py.core.objects import Object
 from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.format import ChartRenderer, ContentDescription, RenderedContent, Rendering, RenderOptions
+from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.stored_rendering import lines_of, read_lines, rendering
 from rukpak_py.sources.image.descriptors import CHART
@@ -162,6 +163,15 @@ async def test_how_it_was_rendered_is_kept_beside_it() -> None:
     assert one.facts is not None
     assert one.facts.made == Rendering(renderer=ChartRenderer.CLUSTER, is_upgrade=False)
     assert read_lines(b"".join(lines_of(described(one.facts.made)))).made == one.facts.made
+
+
+def test_lookups_are_kept_beside_it_and_are_no_part_of_the_digest() -> None:
+    asked = frozenset({Lookup("", "v1", "secrets", "shop", "login"), Lookup("apps", "v1", "deployments", "", "")})
+    made = rendering([], frozenset(), description=ContentDescription(name="web"), lookups=asked)
+    assert read_lines(b"".join(lines_of(made))).lookups == asked
+    assert made.digest == rendering([], frozenset()).digest
+    without = rendering([], frozenset(), description=ContentDescription(name="web"))
+    assert b"lookups" not in b"".join(lines_of(without)), "as former releases write it"
 
 
 def described(how: Rendering) -> RenderedContent:

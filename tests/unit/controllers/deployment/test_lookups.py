@@ -14,6 +14,7 @@ from rukpak_py.core.masking import MOST_VALUES
 from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.formats.helm.request import leaves_of
 from rukpak_py.kube.discovery_documents import GroupVersion, serve
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from tests.unit.charts import limited
 from tests.unit.controllers.fakes import FakeClient
@@ -115,3 +116,16 @@ async def test_memory_of_looked_up_secrets_is_bounded() -> None:
     remembered = [str(value) for one in of.secrets for value in leaves_of(one.document)]
     assert len(remembered) == MOST_VALUES
     assert max(map(len, remembered)) == 4096
+
+
+async def test_what_rights_alone_decide_is_remembered_with_the_question_that_ended_the_rendering() -> None:
+    client = FakeClient()
+    client.failing["get"] = ForbiddenError(ErrorAnswer(subject="Secret shop/login", status=403, message="refused"))
+    of = lookups(client)
+    await of.reply(Lookup("", "v1", "secrets", "other", "hidden"))
+    assert of.asked == set()
+    of = lookups(client)
+    await of.reply(LOGIN)
+    await of.reply(SETTINGS)
+    assert of.asked == {LOGIN}
+    assert isinstance(of.failure, AccessError)
