@@ -14,6 +14,7 @@ from rukpak_py.cli.render_flags import output_option, path_argument, render_flag
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning, print_yaml
 from rukpak_py.formats.detection import FormatName
+from rukpak_py.library import OpenedBundle
 
 _NO_NAMES = {"", ".", ".."}
 
@@ -35,6 +36,16 @@ def _operator_account(_context: click.Context, _option: click.Parameter, given: 
     if dns.label(namespace) or dns.subdomain(name):
         raise click.BadParameter(f"{given!r} is not a service account: write NAMESPACE/NAME")
     return Account(namespace, name)
+
+
+def _warn_about_lookups(chart: OpenedBundle) -> None:
+    from rukpak_py.formats.helm.rules import LOOKUPS  # noqa: PLC0415 - other formats do not pay for it
+
+    if any(finding.rule == LOOKUPS for finding in chart.warnings()):
+        print_warning(
+            "templates of the chart look objects up in the cluster; what is needed for that is known once there is a "
+            "BundleDeployment: rukpakctl permissions NAME -o yaml"
+        )
 
 
 def _role_name(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
@@ -110,6 +121,8 @@ def permissions(
             if service_account is None:
                 print_yaml(roles_for(needs.rules, name=role))
                 return
+            if opened.format is FormatName.HELM:
+                _warn_about_lookups(opened)
             brought = brought_namespaces(rendering.objects)
             for one in sorted(brought):
                 print_warning(f"the bundle brings Namespace {one}, which exists then: set spec.adopt: IfUnowned")

@@ -19,6 +19,7 @@ from rukpak_py.formats.rules import Family, Place, Problem
 
 _COMMENT: Final = re.compile(r"-?\s*+/\*")
 _STRING: Final = re.compile(r'"(?:[^"\\\n]++|\\.)*+"?+|`[^`]*+`?+')  # without an end: what is left of it
+LOOKUPS: Final = "HELM-103"  # id of the rule
 _LOOKUP: Final = re.compile(r"(?<![\w.$])lookup\b")
 _VARYING: Final = re.compile(
     r"(?<![\w.$])(rand(?:AlphaNum|Alpha|Numeric|Ascii|Bytes|Int)|gen(?:CA|SelfSignedCert|SignedCert|PrivateKey)(?:WithKey)?"
@@ -100,7 +101,7 @@ def has_no_tests(reading: ChartReading) -> Iterator[Problem]:
 
 
 @RENDERING.rule(
-    "HELM-103",
+    LOOKUPS,
     title="Templates do not look objects up",
     hint="In a cluster lookup finds what is there; here it finds nothing, so what is rendered may differ.",
     severity=Severity.WARNING,

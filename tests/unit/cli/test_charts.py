@@ -157,3 +157,11 @@ class TestLibrary:
             rukpak_py.render(NOTES, values={"a": 1})
         with pytest.raises(UnavailableError, match="there is no program '/nonexistent'"):
             rukpak_py.render(CHART, helm="/nonexistent")
+
+
+def test_permissions_for_lookups_are_known_to_a_deployment_only(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    looking = '{{ $a := lookup "v1" "Secret" "x" "y" }}' + config_map("a")
+    arguments = ("bundle", "permissions", "-o", "yaml", "--service-account", "apps/robot")
+    ran = rukpakctl(*arguments, written({"templates/a.yaml": looking}, tmp_path / "looking"))
+    assert "rukpakctl permissions NAME -o yaml" in ran.err
+    assert rukpakctl(*arguments, written({"templates/a.yaml": config_map("a")}, tmp_path / "other")).err == ""
