@@ -34,8 +34,11 @@ NO_RIGHT_NEEDED = frozenset({"selfsubjectrulesreviews", "selfsubjectaccessreview
 
 async def printed(tenant: Tenant, path: Path, *options: str) -> list[dict[str, Any]]:
     """Manifests that the command prints for the bundle."""
-    account = f"{tenant.namespace}/{ACCOUNT}"
-    command = [program(), "bundle", "permissions", str(path), f"--service-account={account}", "-o", "yaml", *options]
+    return await printed_manifests(path, f"--service-account={tenant.namespace}/{ACCOUNT}", *options)
+
+
+async def printed_manifests(path: Path, *options: str) -> list[dict[str, Any]]:
+    command = [program(), "bundle", "permissions", str(path), "-o", "yaml", *options]
     done = await asyncio.to_thread(subprocess.run, command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return [one for one in yaml.load_all(done.stdout, yaml.CSafeLoader) if one]
