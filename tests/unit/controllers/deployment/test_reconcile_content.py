@@ -72,6 +72,9 @@ class FailingKinds:
     def review_permissions_again(self, _attempt: Attempt) -> None:
         pass
 
+    def warnings(self, _attempt: Attempt) -> tuple[Fact, ...]:
+        return ()
+
     async def hidden_of_owned(self, *_: object) -> Progress:
         if self.error is not None:
             raise self.error
