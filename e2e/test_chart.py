@@ -12,6 +12,7 @@ import yaml
 
 from rukpak_py.api.accounts import Mode
 from rukpak_py.api.policies.installation import Installation
+from rukpak_py.api.upgrades import Approval
 from rukpak_py.certificates.own_webhooks import OurWebhooks
 from rukpak_py.operator.process import STOP_SECONDS
 from rukpak_py.operator.settings import read_settings
@@ -63,13 +64,15 @@ def test_secrets_are_bound_to_hosts_by_a_value(helm: Path) -> None:
 
 
 @pytest.mark.parametrize("mode", Mode)
-@pytest.mark.parametrize("account", ["", "installer"])
-def test_policies_and_flags_follow_the_same_values(helm: Path, mode: Mode, account: str) -> None:
-    shipped = rendered(helm, f"mode={mode}", f"defaultServiceAccount={account}")
+@pytest.mark.parametrize(("account", "least"), [("", Approval.AUTOMATIC), ("installer", Approval.MANUAL)])
+def test_policies_and_flags_follow_the_same_values(helm: Path, mode: Mode, account: str, least: Approval) -> None:
+    shipped = rendered(helm, f"mode={mode}", f"defaultServiceAccount={account}", f"leastApproval={least}")
     pod = shipped["Deployment/core"]["spec"]["template"]["spec"]
     given = [one for one in pod["containers"][0]["args"] if "$" not in one]
     installation = read_settings([*given, f"--system-namespace={chart.NAMESPACE}"], {}).installation
-    assert installation == Installation(system_namespace=chart.NAMESPACE, mode=mode, default_account=account)
+    assert installation == Installation(
+        system_namespace=chart.NAMESPACE, mode=mode, default_account=account, least_approval=least
+    )
     for one in installation.policies():
         assert shipped[f"{one['kind']}/{one['metadata']['name']}"]["spec"] == one["spec"]
 

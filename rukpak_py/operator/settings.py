@@ -15,6 +15,7 @@ from rukpak_py.api.accounts import Mode
 from rukpak_py.api.deployment_spec import DNS_SUBDOMAIN
 from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.api.policies.installation import Installation
+from rukpak_py.api.upgrades import Approval
 from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
@@ -36,6 +37,7 @@ class Settings:
     system_namespace: str
     mode: Mode
     default_account: str
+    least_approval: Approval
     leader_elect: bool
     storage_dir: Path
     upload_dir: Path
@@ -68,7 +70,10 @@ class Settings:
     def installation(self) -> Installation:
         """Values that the admission policies of the cluster depend on."""
         return Installation(
-            system_namespace=self.system_namespace, mode=self.mode, default_account=self.default_account
+            system_namespace=self.system_namespace,
+            mode=self.mode,
+            default_account=self.default_account,
+            least_approval=self.least_approval,
         )
 
     @property
@@ -92,6 +97,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         system_namespace=given["system_namespace"],
         mode=Mode(given["mode"]),
         default_account=given["default_service_account"],
+        least_approval=Approval(given["least_approval"]),
         leader_elect=given["leader_elect"],
         storage_dir=given["provisioner_storage_dir"],
         upload_dir=given["upload_storage_dir"],
@@ -158,6 +164,13 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "name of the service account of BundleDeployments that name none: in spec.installNamespace, else in the system "
         "namespace; the admission policies of the cluster say the same",
         type=_account,
+    )
+    add(
+        "--least-approval",
+        Approval.AUTOMATIC,
+        "least spec.upgrades.approval with which a user without the verb approve may create a BundleDeployment: "
+        "Automatic, WhenSafe or Manual; the admission policies of the cluster say the same",
+        type=one_of(*Approval),
     )
     add(
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True

@@ -2,17 +2,20 @@
 
 Who may edit a deployment acts with the rights of its account: by its template, but also by an annotation, an owner
 reference or a finalizer. So each write and each deletion needs the verb `impersonate` on the account before and after.
-No account counts as the operator's own; in classic mode what names none before and after is left to RBAC.
+No account counts as the operator's own; in classic mode what names none before and after is left to RBAC. What
+needs the verb `approve` is in approvals.py, and in this policy: only an approval alone needs no `impersonate`.
 
 A check of a right costs 350,000 of the 10,000,000 that a policy may spend, and an expression has 1,000,000: so each
 check is one variable, evaluated once and only when an expression asks for it, and no list is checked item by item.
 """
 
 from rukpak_py.api.names import OPERATOR_ACCOUNT
+from rukpak_py.api.policies import approvals
 from rukpak_py.api.policies.document import (
     COLLECTORS,
     NO_PROBE,
     NOT_THE_OPERATOR_BUT_FOR_ITS_PROBE,
+    UNCHANGED_LABELS,
     Document,
     Expression,
     Token,
@@ -22,7 +25,6 @@ from rukpak_py.api.policies.document import (
 
 NAME = "rukpak-accounts"
 
-_UNCHANGED_LABELS = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
 _OPERATOR = f"the operator itself, service account {Token.SYSTEM_NAMESPACE}/{OPERATOR_ACCOUNT}"
 _NEEDS = "that needs the verb impersonate on this service account"
 
@@ -75,10 +77,11 @@ _VARIABLES = (
     Expression(
         "collected",
         f"request.userInfo.username in {COLLECTORS} && (request.operation == 'DELETE' || "
-        f"(request.operation == 'UPDATE' && object.spec == oldObject.spec && {_UNCHANGED_LABELS} && "
+        f"(request.operation == 'UPDATE' && object.spec == oldObject.spec && {UNCHANGED_LABELS} && "
         "object.metadata.?annotations.orValue({}) == oldObject.metadata.?annotations.orValue({})))",
     ),
-    Expression("isFree", "variables.leftToRBAC || variables.collected"),
+    *approvals.VARIABLES,
+    Expression("isFree", f"variables.leftToRBAC || variables.collected || {approvals.IS_APPROVED_ALONE}"),
 )
 
 _VALIDATIONS = (
@@ -102,6 +105,7 @@ _VALIDATIONS = (
         "spec.installNamespace is half of the identity and cannot change while there is a service account: "
         "create another BundleDeployment",
     ),
+    *approvals.VALIDATIONS,
 )
 
 

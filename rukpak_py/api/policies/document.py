@@ -24,6 +24,7 @@ class Token(StrEnum):
     SYSTEM_NAMESPACE = "@SYSTEM_NAMESPACE@"
     MODE = "@MODE@"
     DEFAULT_ACCOUNT = "@DEFAULT_ACCOUNT@"  # empty: there is none
+    LEAST_APPROVAL = "@LEAST_APPROVAL@"
     SECRETS_ACTION = "@SECRETS_ACTION@"
     REVISION = "@REVISION@"
 
@@ -32,9 +33,11 @@ OPERATOR_USER = f"system:serviceaccount:{Token.SYSTEM_NAMESPACE}:{OPERATOR_ACCOU
 IS_PROBE = f"request.operation == 'CREATE' && object.metadata.name == '{PROBE}'"
 IN_FORCE = (
     f"the policies of rukpak are in force: revision {Token.REVISION}, system namespace {Token.SYSTEM_NAMESPACE}, "
-    f"mode {Token.MODE}, default service account '{Token.DEFAULT_ACCOUNT}'"
+    f"mode {Token.MODE}, default service account '{Token.DEFAULT_ACCOUNT}', "
+    f"least approval {Token.LEAST_APPROVAL}"
 )
 COLLECTORS = "['system:serviceaccount:kube-system:generic-garbage-collector', 'system:kube-controller-manager']"
+UNCHANGED_LABELS = "object.metadata.?labels.orValue({}) == oldObject.metadata.?labels.orValue({})"
 MAY_ACT_AS_OPERATOR = (
     f"authorizer.group('').resource('serviceaccounts').namespace('{Token.SYSTEM_NAMESPACE}')"
     f".name('{OPERATOR_ACCOUNT}').check('impersonate').allowed()"

@@ -15,6 +15,7 @@ from rukpak_py.api.accounts import Mode
 from rukpak_py.api.names import API_VERSION, BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, PLAIN_CLASS
 from rukpak_py.api.policies import accounts, operator_only, secrets
 from rukpak_py.api.policies.document import IN_FORCE, PROBE, Document, Token, binding
+from rukpak_py.api.upgrades import Approval
 
 T = TypeVar("T", Document, str)
 
@@ -32,6 +33,7 @@ class Installation:
     system_namespace: str
     mode: Mode = Mode.CLASSIC
     default_account: str = ""
+    least_approval: Approval = Approval.AUTOMATIC
 
     @property
     def values(self) -> Mapping[Token, str]:
@@ -39,6 +41,7 @@ class Installation:
             Token.SYSTEM_NAMESPACE: self.system_namespace,
             Token.MODE: self.mode,
             Token.DEFAULT_ACCOUNT: self.default_account,
+            Token.LEAST_APPROVAL: self.least_approval,
             Token.SECRETS_ACTION: SECRETS_ACTIONS[self.mode],
         }
 

@@ -9,6 +9,7 @@ import pytest
 from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Mode
 from rukpak_py.api.policies.installation import Installation
+from rukpak_py.api.upgrades import Approval
 from rukpak_py.kube.client import Client
 from tests.cluster import CONTROLLERS
 from tests.integration.operator.process import Operator, ended_cleanly
@@ -26,6 +27,7 @@ def installation_of(system_namespace: str, arguments: Sequence[str]) -> Installa
         system_namespace=system_namespace,
         mode=Mode(given.get("mode", Mode.CLASSIC)),
         default_account=given.get("default-service-account", ""),
+        least_approval=Approval(given.get("least-approval", Approval.AUTOMATIC)),
     )
 
 

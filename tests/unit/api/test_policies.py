@@ -8,6 +8,7 @@ import yaml
 from rukpak_py.api.accounts import Mode
 from rukpak_py.api.policies.document import PROBE, Document, Token
 from rukpak_py.api.policies.installation import Installation, probes, revision, with_tokens
+from rukpak_py.api.upgrades import Approval
 
 ROOT = Path(__file__).parents[3]
 NAMES = ["rukpak-accounts", "rukpak-operator-only", "rukpak-secrets"]  # of installed clusters: they never change
@@ -62,12 +63,13 @@ def test_guards_are_those_that_refuse_the_probes() -> None:
 
 def test_answers_of_two_installations_differ() -> None:
     answers = {
-        Installation(system_namespace=namespace, mode=mode, default_account=account).answer
+        Installation(system_namespace=namespace, mode=mode, default_account=account, least_approval=least).answer
         for namespace in ("one", "other")
         for mode in Mode
         for account in ("", "installer")
+        for least in Approval
     }
-    assert len(answers) == 8
+    assert len(answers) == 24
 
 
 @pytest.mark.parametrize("document", with_tokens(), ids=lambda one: f"{one['kind']} {one['metadata']['name']}")

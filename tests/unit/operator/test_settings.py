@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from rukpak_py.api.accounts import Mode
+from rukpak_py.api.upgrades import Approval
 from rukpak_py.core.limits import LIMIT_NAMES, Limits
 from rukpak_py.operator.settings import read_settings
 from rukpak_py.server.listener import Address
@@ -41,6 +42,7 @@ FITTING = [
     ("--reapply-interval", "0", "reapply_interval", 0.0),
     ("--log-level", "debug", "log_level", "debug"),
     ("--mode", "narrow", "mode", Mode.NARROW),
+    ("--least-approval", "WhenSafe", "least_approval", Approval.WHEN_SAFE),
     ("--log-format", "json", "log_format", "json"),
 ]
 WRONG = [
@@ -80,6 +82,7 @@ WRONG = [
     ("--unpack-pod-resources", "{"),
     ("--log-level", "verbose"),
     ("--mode", "wide"),
+    ("--least-approval", "manual"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),
     ("--limit-archive-bytes", "0"),
