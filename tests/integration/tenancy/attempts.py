@@ -17,6 +17,7 @@ from rukpak_py.api.accounts import Mode
 from rukpak_py.api.names import API_VERSION, GROUP
 from rukpak_py.api.policies.document import Document
 from rukpak_py.api.policies.installation import Installation
+from rukpak_py.api.upgrades import Approval
 from rukpak_py.kube.client import APPLY_PATCH, JSON_PATCH, MERGE_PATCH
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
@@ -24,7 +25,7 @@ from tests.integration.tenancy.users import ADMIN, user_name
 from tests.manifests import manifest
 
 KINDS = {one.gvk.kind: one for one in (BUNDLES, BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES)}
-SETTINGS = ("narrow", "classic", "default", "warned")
+SETTINGS = ("narrow", "classic", "default", "approving", "warned")
 DEAD_UID = "00000000-0000-4000-8000-000000000000"
 CLASS = "core-rukpak-io-plain"
 
@@ -32,7 +33,8 @@ CLASS = "core-rukpak-io-plain"
 def installation_of(setting: str, mark: str) -> Installation:
     mode = Mode.CLASSIC if setting == "classic" else Mode.NARROW
     account = "installer" if setting == "default" else ""
-    return Installation(system_namespace=f"system-{mark}", mode=mode, default_account=account)
+    least = Approval.WHEN_SAFE if setting == "approving" else Approval.AUTOMATIC
+    return Installation(system_namespace=f"system-{mark}", mode=mode, default_account=account, least_approval=least)
 
 
 def documents_of(setting: str, mark: str) -> list[Document]:
@@ -76,6 +78,11 @@ WOULD_RUN = accounts("it would run as service account team-a/installer; that nee
 WOULD_RUN_ELSEWHERE = accounts("it would run as service account team-b/installer; that needs the verb impersonate")
 WOULD_RUN_AS_OPERATOR = accounts("it would run as the operator itself, service account system/core-admin, because")
 MOVES = accounts("spec.installNamespace is half of the identity and cannot change while there is a service account")
+SETS_APPROVED = accounts("setting the annotation core.rukpak.io/approved needs the verb approve on")
+CHANGES_RULES = accounts("changing spec.upgrades or spec.crdSafety needs the verb approve on")
+ASKS_FOR_LESS = accounts("asking for less than spec.upgrades.approval: WhenSafe needs the verb approve on")
+CREATES_OWNED = accounts("its upgrades wait for an approval; creating it with owner references needs the verb approve")
+WAY_AROUND = accounts("its upgrades wait for an approval; deleting it, and changing its owner references, its")
 PROBED = "the policies of rukpak are in force: revision"
 STATUS = Expected("rukpak-operator-only", "the operator alone writes the status")
 OWNED = Expected("rukpak-operator-only", "the operator alone writes the labels, owner references and finalizers")

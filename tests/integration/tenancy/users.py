@@ -25,6 +25,7 @@ ADMIN = ""  # of the kubeconfig: no policy stops it
 
 ROLES: dict[str, list[tuple[str, str]]] = {  # resources and verbs
     "tenant": [("bundledeployments bundleinstances", "get list watch create update patch delete deletecollection")],
+    "approver": [("bundledeployments", "get patch approve"), ("bundleinstances", "get patch")],
     "bundle-maker": [("bundles", "get list create update patch delete")],
     "status-writer": [("bundles/status bundledeployments/status bundleinstances/status", "get update patch")],
     "operator": [("*", "get list watch create update patch delete")],
@@ -43,6 +44,8 @@ USERS: dict[str, Rights] = {
     "ada": Rights(roles=("cluster-admin",)),
     "tina": Rights(roles=("tenant",), impersonate=("team-a/installer", "team-a/builder"), get_secrets=("hers",)),
     "tom": Rights(roles=("tenant",)),
+    "tess": Rights(roles=("tenant", "approver"), impersonate=("team-a/installer",)),
+    "ann": Rights(roles=("approver",)),
     "bob": Rights(roles=("bundle-maker",), get_secrets=("his",)),
     "sue": Rights(roles=("status-writer", "bundle-maker")),
     "oda": Rights(roles=("tenant", "status-writer", "bundle-maker"), impersonate=("system/" + OPERATOR_ACCOUNT,)),
