@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import json
 import os
 import select
 import signal
@@ -27,6 +28,7 @@ from e2e.cluster.machine import is_root_on_linux
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.release import WEBHOOKS
 from e2e.webhook_operator import image as webhook_image
+from rukpak_py.api.policies.installation import Installation
 from tools import chart, sample_image
 from tools.steps import Steps
 
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 SAMPLES = ROOT / "manifests/samples"
 FROM_CONFIG_MAPS = ("hello", "hello-chart")
+AS_ACCOUNT = "hello-account"
 FROM_SERVERS = ("hello-image", "hello-git", "hello-http")
 LOOPBACK = "127.0.0.1"  # where the servers of the samples listen, beside the operator
 OPERATOR = "core"  # the Deployment of the chart and of install.yaml
@@ -107,6 +110,19 @@ def install_crds(kubectl: Kubectl) -> None:
     kubectl.run("apply", "--server-side", "-f", "-", stdin=manifest)
 
 
+def install_policies(kubectl: Kubectl) -> None:
+    """The operator acts as no service account without them."""
+    documents = Installation(system_namespace=chart.NAMESPACE).policies()
+    manifest = json.dumps({"apiVersion": "v1", "kind": "List", "items": documents})
+    kubectl.run("apply", "--server-side", "--force-conflicts", "-f", "-", stdin=manifest)
+
+
+def remove_policies(kubectl: Kubectl) -> None:
+    """Bindings first: a policy without one refuses nothing."""
+    for document in reversed(Installation(system_namespace=chart.NAMESPACE).policies()):
+        kubectl.run("delete", document["kind"], document["metadata"]["name"], "--ignore-not-found")
+
+
 def load_sample_images() -> None:
     """Load the images from their archives; a foreign cluster has to be given them by hand."""
     folder = ROOT / "build"
@@ -136,6 +152,8 @@ def samples(sources: sample_sources.SampleSources, *, with_pods: bool) -> list[S
     for name in FROM_SERVERS:
         shown = ("get", "configmap", name, greeting)
         found.append(Sample(name=name, manifest=sources.manifest(name), shown=shown))
+    manifest = (SAMPLES / f"{AS_ACCOUNT}.yaml").read_text(encoding="utf-8")
+    found.append(Sample(name=AS_ACCOUNT, manifest=manifest, shown=("get", "configmap", AS_ACCOUNT, greeting)))
     if with_pods:
         sleeper = (SAMPLES / "sleeper.yaml").read_text(encoding="utf-8")
         found.append(Sample(name="sleeper", manifest=sleeper, shown=("get", "pods")))
@@ -212,6 +230,8 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, stays: bool) -> None:
     refuse_second_operator(kubectl)
     with steps.step("CRDs and namespace"):
         install_crds(kubectl)
+    with steps.step("admission policies"):
+        install_policies(kubectl)
     with_pods = lifecycle.has_node(state_dir())
     if with_pods:
         with steps.step("images of the samples"):
@@ -234,6 +254,7 @@ def tour(kubectl: Kubectl, steps: Steps, folder: Path, *, stays: bool) -> None:
         if stays:
             # It names a port of this machine that is closed by now.
             stack.callback(kubectl.run, "delete", "validatingwebhookconfiguration", WEBHOOKS, "--ignore-not-found")
+            stack.callback(remove_policies, kubectl)
         with explained(kubectl, log):
             with steps.step("operator ready"):
                 stack.enter_context(running)

@@ -58,8 +58,9 @@ def test_a_cluster_with_an_installed_operator_is_refused_and_left_alone(kubectl:
 def test_run_once_ends_by_itself(kubectl: Kubectl) -> None:
     done = run_once(kubectl)
     assert done.returncode == 0, done.stdout + done.stderr
-    for source in ("a bundle", "a chart", "an image", "a git repository", "an archive"):
+    for source in ("a bundle", "a chart", "an image", "a git repository", "an archive", "an account"):
         assert f"Hello from {source}" in done.stdout
     assert "sample sleeper: kubectl apply to Ready" in done.stdout.partition("What took how long")[2]
     assert kubectl.get("bundledeployments")["items"] == []
     assert kubectl.get("validatingwebhookconfigurations")["items"] == []
+    assert kubectl.get("validatingadmissionpolicies,validatingadmissionpolicybindings")["items"] == []
