@@ -72,9 +72,6 @@ class FailingKinds:
     def review_permissions_again(self, _attempt: Attempt) -> None:
         pass
 
-    def warnings(self, _attempt: Attempt) -> tuple[Fact, ...]:
-        return ()
-
     async def hidden_of_owned(self, *_: object) -> Progress:
         if self.error is not None:
             raise self.error
@@ -189,6 +186,9 @@ class Stages:
 
     def review_permissions_again(self, _attempt: Attempt) -> None:
         pass
+
+    def warnings(self, _attempt: Attempt) -> tuple[Fact, ...]:
+        return ()
 
     async def refusals(self, phase: GatePhase, *_: object) -> tuple[Refusal, ...]:
         self.called.append(phase.name)
