@@ -5,6 +5,8 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from rukpak_py.apply.crd_safety.schema import read_schema
 from rukpak_py.apply.crd_safety.upgrade import Comparison
 from rukpak_py.apply.crd_safety.verdicts import Verdict
@@ -15,7 +17,7 @@ from tests.integration.crd_safety.kind import Kind, a_kind
 from tests.integration.crd_safety.schema_cases import TEXT, WHOLE, Case, Json
 
 MANY = 10_000
-AT_A_TIME = 32
+AT_A_TIME = 16
 MOST = 100 * MIB  # by which the memory may grow
 LARGE = MIB  # of one object
 
@@ -55,6 +57,7 @@ def growth() -> Iterator[list[int]]:
         tracemalloc.stop()
 
 
+@pytest.mark.timeout(900)  # a busy server takes minutes to store them
 async def test_ten_thousand_objects_are_judged_in_bounded_memory(client: Client) -> None:
     async with a_kind(client) as kind:
         await kind.serve(STORED)

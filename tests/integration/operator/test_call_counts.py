@@ -12,9 +12,10 @@ import pytest
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.operator.conftest import Controllers
 from tests.integration.operator.counting import Calls, calls_during, calls_of_each, has_seen, now, served, settled
+from tests.integration.operator.kinds import instance
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
-from tests.manifests import Document, config_map, crd, service, strings, thing, workload
+from tests.manifests import Document, config_map, crd, service, strings, workload
 from tests.waiting import eventually
 
 EACH = 25
@@ -273,8 +274,8 @@ async def test_an_upgrade_of_a_crd_lists_its_objects_only_where_they_tell_what_b
     old, new = strings("color"), strings("color", "size")
     if is_narrowed:
         new["properties"]["spec"]["properties"]["color"]["maxLength"] = 5
-    await tenant.publish("v1", [crd(group, schema=old), thing(group, "one", tenant.namespace)])
-    await tenant.publish("v2", [crd(group, schema=new), thing(group, "one", tenant.namespace)])
+    await tenant.publish("v1", [crd(group, schema=old), instance(group, "v1", "one", tenant.namespace, color="red")])
+    await tenant.publish("v2", [crd(group, schema=new), instance(group, "v1", "one", tenant.namespace, color="red")])
     await tenant.deploy("v1")
     await tenant.ready()
 
