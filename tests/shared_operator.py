@@ -1,8 +1,9 @@
 """The operator of a test run: one process on the shared cluster, for all tests and all workers.
 
-The first test that needs it starts its keeper, a process that installs the CRDs, runs the operator beside the cluster,
-and ends it together with the run, however the run ends. What is left over goes first, while the operator can still see
-to it. A traceback in the log fails the run: no test may cause one, and none is looked for one test at a time.
+The first test that needs it starts its keeper, a process that installs the CRDs and the admission policies, runs the
+operator beside the cluster, and ends it together with the run, however the run ends. What is left over goes first,
+while the operator can still see to it. A traceback in the log fails the run: no test may cause one, and none is looked
+for one test at a time.
 """
 
 import asyncio
@@ -23,10 +24,12 @@ from e2e.cluster.files import locked, write_private
 from e2e.kubectl import Kubectl, KubectlError
 from e2e.waiting import eventually
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, WEBHOOK_CONFIGURATION
+from rukpak_py.api.policies.installation import Installation
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from tests.cluster import SHARED, end_keeper, start_keeper, until_the_end
 from tests.integration.definitions import definitions, install
+from tests.integration.policies import install_policies
 
 FOLDER = "operator"
 RECORD = "operator.json"
@@ -37,6 +40,7 @@ FLAGS = (
 )  # what a registry refuses is told, with and without a node; pods have their own tests
 SHOWN_LINES = 20
 LOOPBACK = "127.0.0.0/8,::1"  # where tests start their web and git servers
+INSTALLATION = Installation(system_namespace=DEFAULT_SYSTEM_NAMESPACE)
 OURS = ("bundleinstances.core.rukpak.io", "bundledeployments.core.rukpak.io", "bundles.core.rukpak.io")
 TRACES = ("Traceback (most recent call last)", "this is a bug", "was never retrieved", "was never awaited")
 PROBE = """
@@ -114,7 +118,7 @@ def _log() -> list[str]:
 def operating(kubeconfig: Path, folder: Path) -> Iterator[SharedOperator]:
     """An operator beside a cluster that has nothing of ours yet. In the block its webhook guards."""
     kubectl = Kubectl.on(kubeconfig)
-    asyncio.run(_install_definitions(kubeconfig))
+    asyncio.run(_install_kinds(kubeconfig))
     namespace = kubectl.run("create", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--dry-run=client", "--output=yaml")
     kubectl.run("apply", "--server-side", "--filename=-", stdin=namespace)
     folder.mkdir(exist_ok=True)
@@ -134,9 +138,11 @@ def _helm() -> list[str]:
         return []
 
 
-async def _install_definitions(kubeconfig: Path) -> None:
+async def _install_kinds(kubeconfig: Path) -> None:
+    """Our definitions, and the policies that guard the identities of deployments with an account."""
     async with Client(await load_connection(kubeconfig)) as client:
         await install(client, definitions())
+        await install_policies(client, INSTALLATION)
 
 
 def _is_guarded(kubectl: Kubectl) -> bool:
@@ -157,6 +163,8 @@ def _clear(kubectl: Kubectl) -> None:
 def _clear_after(kubectl: Kubectl) -> None:
     """The rest, which must not outlive the operator: its webhook would refuse every Bundle."""
     _try(kubectl, "delete", "validatingwebhookconfiguration", WEBHOOK_CONFIGURATION, "--ignore-not-found")
+    for one in INSTALLATION.policies():
+        _try(kubectl, "delete", one["kind"].lower(), one["metadata"]["name"], "--ignore-not-found")
     _try(kubectl, "delete", "namespace", DEFAULT_SYSTEM_NAMESPACE, "--ignore-not-found", "--timeout=45s")
 
 

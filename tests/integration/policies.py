@@ -2,17 +2,22 @@
 
 They count for a whole cluster, so only tests that have their worker's control plane (`plane`) to themselves install
 them, and remove them at their end. `Tenant` does both: before its first deployment with an account, or by its fixture
-`policies`, which takes less time before an operator starts than after.
+`policies`, which takes less time before an operator starts than after. In the shared cluster they stand as long as its
+operator runs.
 """
 
+import asyncio
+import time
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
+from datetime import datetime
 
 import orjson
 
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.policies.document import POLICY_KIND, Document
 from rukpak_py.api.policies.installation import Installation, probes
+from rukpak_py.controllers.policy_guard import SETTLE_SECONDS
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError, NotFoundError
 from rukpak_py.kube.resources import (
@@ -22,6 +27,7 @@ from rukpak_py.kube.resources import (
     BUNDLES,
     Resource,
 )
+from tests.integration.listing import listed
 from tests.waiting import eventually
 
 MANAGER = "tests"
@@ -49,6 +55,13 @@ async def install_policies(admin: Client, installation: Installation) -> None:
         return all(installation.answer in answer for answer in await probe_answers(admin))
 
     await eventually(are_in_force, what="the policies are in force")
+
+
+async def until_policies_settle(admin: Client) -> None:
+    """Wait: they are known to judge each account that is named afterwards. Server times have no fractions."""
+    guards = await listed(admin, ADMISSION_POLICIES) + await listed(admin, ADMISSION_POLICY_BINDINGS)
+    created = (datetime.fromisoformat(one["metadata"]["creationTimestamp"]).timestamp() for one in guards)
+    await asyncio.sleep(max(created) + SETTLE_SECONDS + 2 - time.time())
 
 
 async def remove_policies(admin: Client, documents: Sequence[Document]) -> None:

@@ -1,6 +1,13 @@
 """Every scenario plays on the shared cluster, under the shared operator, with names of its own.
 
-Numbers in names of tests count the scenarios of the original's end-to-end suite: what users know holds here, too.
+Numbers in names of tests count the scenarios of the original's end-to-end suite: what users know holds here, too. Those
+of deployments play twice (`BOTH_IDENTITIES`): with the operator's own rights, and as a service account. The account is
+allowed everything, so nothing but the identity differs. Where no deployment is served, they play once:
+
+| scenarios | reason to play them once |
+| --- | --- |
+| 1-34 | a Bundle alone is fetched, unpacked and served by the operator; nothing is applied |
+| 48, 49 | pods and archives of a Bundle alone |
 """
 
 import uuid
@@ -11,7 +18,9 @@ import pytest
 
 from e2e.kubectl import Kubectl
 from rukpak_py.kube.client import Client
-from tests.integration.scenarios.stage import Stage
+from tests.integration.policies import until_policies_settle
+from tests.integration.scenarios.stage import Document, Stage
+from tests.integration.tenancy.accounts import EVERYTHING, create_account, grant_everywhere, revoke_everywhere
 from tests.shared_operator import SharedOperator
 
 HERE = Path(__file__).parent
@@ -24,8 +33,23 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture
+async def identity(
+    request: pytest.FixtureRequest, shared_operator: SharedOperator, client: Client, namespace: str
+) -> AsyncIterator[Document]:
+    """Fields of the spec that say with whose rights a deployment is served: by default, with the operator's own."""
+    if getattr(request, "param", "own") == "own":
+        yield {}
+        return
+    account = await create_account(client, namespace, rules=())
+    await grant_everywhere(client, account, (EVERYTHING,))
+    await until_policies_settle(client)
+    yield {"installNamespace": namespace, "serviceAccountName": account.name}
+    await revoke_everywhere(client, account)
+
+
+@pytest.fixture
 async def stage(
-    shared_operator: SharedOperator, kubeconfig: Path, client: Client, namespace: str
+    shared_operator: SharedOperator, kubeconfig: Path, client: Client, namespace: str, identity: Document
 ) -> AsyncIterator[Stage]:
     stage = Stage(
         client=client,
@@ -33,6 +57,7 @@ async def stage(
         operator=shared_operator,
         name=f"s{uuid.uuid4().hex[:9]}",
         namespace=namespace,
+        identity=identity,
     )
     yield stage
     await stage.leave()

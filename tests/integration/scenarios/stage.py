@@ -41,6 +41,7 @@ Check = Callable[[Document], object]
 
 SYSTEM = DEFAULT_SYSTEM_NAMESPACE
 COLLECTOR_SECONDS = 90.0  # it looks for kinds that are new to it, ours included, every 30 seconds
+BOTH_IDENTITIES = pytest.mark.parametrize("identity", ["own", "account"], indirect=True)
 A_WHILE = 3.0  # seconds in which something that must not happen is looked for
 
 EVENTS = Resource(gvk=GroupVersionKind("events.k8s.io", "v1", "Event"), plural="events", namespaced=True)
@@ -53,6 +54,7 @@ class Stage:
     operator: SharedOperator
     name: str
     namespace: str
+    identity: Document = field(default_factory=dict)  # fields of the spec of each deployment
     made: list[tuple[Resource, str, str]] = field(default_factory=list)
 
     @property
@@ -81,6 +83,7 @@ class Stage:
     async def deploy(self, source: Document, *, name: str = "", template: Document | None = None, **spec: Any) -> str:
         """A BundleDeployment of this source; `template` is its template's metadata."""
         name = name or self.name
+        spec = self.identity | spec
         await self.create(BUNDLE_DEPLOYMENTS, "", deployment(name, source, template_metadata=template, **spec))
         return name
 

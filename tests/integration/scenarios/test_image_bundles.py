@@ -10,7 +10,7 @@ import yaml
 
 from rukpak_py.kube.resources import BUNDLES, SECRETS
 from tests.integration.images.registry import PASSWORD, USER, Registry, basic, private_registry
-from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
+from tests.integration.scenarios.stage import BOTH_IDENTITIES, SYSTEM, Document, Stage, phase, says, settings
 from tests.unit.sources.image.image_registry import Contents, Files
 
 OLM = "operators.coreos.com"
@@ -87,12 +87,14 @@ async def test_scenario_33_a_directory_in_manifests(stage: Stage, registry: Regi
     await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", text))
 
 
+@BOTH_IDENTITIES
 async def test_scenario_35_a_deployment_of_an_image(stage: Stage, registry: Registry) -> None:
     ref, _ = pushed(registry, stage, manifests(stage, key="of an image"))
     await stage.installed(image(registry, ref, await login(stage, registry)))
     assert (await stage.settings())["data"] == {"key": "of an image"}
 
 
+@BOTH_IDENTITIES
 async def test_scenario_43_kinds_that_the_cluster_has_not(stage: Stage, registry: Registry) -> None:
     missing = [(OLM, "v1alpha1", "CatalogSource"), (OLM, "v1alpha1", "ClusterServiceVersion")]
     missing += [(OLM, "v1", "OLMConfig"), (OLM, "v1", "OperatorGroup")]
@@ -109,6 +111,7 @@ async def test_scenario_43_kinds_that_the_cluster_has_not(stage: Stage, registry
     assert not found["status"].get("activeBundle")
 
 
+@BOTH_IDENTITIES
 async def test_scenario_44_a_deployment_of_an_invalid_image(stage: Stage, registry: Registry) -> None:
     ref, _ = pushed(registry, stage, {**manifests(stage), "manifests/emptydir/.keep": b""})
     name = await stage.deploy(image(registry, ref, await login(stage, registry)))

@@ -3,6 +3,7 @@
 from rukpak_py.api.names import API_VERSION
 from rukpak_py.kube.resources import BUNDLES, CRDS, NAMESPACES
 from tests.integration.scenarios.stage import (
+    BOTH_IDENTITIES,
     Document,
     Stage,
     condition,
@@ -24,6 +25,7 @@ async def definitions_installed(stage: Stage, template: Document | None = None) 
     return await stage.deployment()
 
 
+@BOTH_IDENTITIES
 async def test_scenario_35_plain_manifests_are_installed(stage: Stage) -> None:
     found = await definitions_installed(stage)
     active = found["status"]["activeBundle"]
@@ -36,6 +38,7 @@ async def test_scenario_35_plain_manifests_are_installed(stage: Stage) -> None:
         assert await stage.exists(CRDS, "", f"{plural}.{stage.group}")
 
 
+@BOTH_IDENTITIES
 async def test_scenario_36_the_deployment_controls_its_bundle(stage: Stage) -> None:
     found = await definitions_installed(stage)
     active = await stage.get(BUNDLES, "", found["status"]["activeBundle"])
@@ -50,6 +53,7 @@ async def test_scenario_36_the_deployment_controls_its_bundle(stage: Stage) -> N
     assert active["metadata"]["ownerReferences"] == [reference]
 
 
+@BOTH_IDENTITIES
 async def test_scenario_37_the_bundle_names_its_owner(stage: Stage) -> None:
     found = await definitions_installed(stage)
     labels = (await stage.get(BUNDLES, "", found["status"]["activeBundle"]))["metadata"]["labels"]
@@ -57,6 +61,7 @@ async def test_scenario_37_the_bundle_names_its_owner(stage: Stage) -> None:
     assert labels["core.rukpak.io/owner-name"] == stage.name
 
 
+@BOTH_IDENTITIES
 async def test_scenario_42_a_template_with_a_label(stage: Stage) -> None:
     found = await definitions_installed(stage, template={"labels": {"foo": "bar"}})
     assert succeeded(found)
@@ -65,6 +70,7 @@ async def test_scenario_42_a_template_with_a_label(stage: Stage) -> None:
     assert found["spec"]["template"]["metadata"]["labels"] == {"foo": "bar"}
 
 
+@BOTH_IDENTITIES
 async def test_scenarios_45_and_46_a_kind_that_another_deployment_brings(stage: Stage) -> None:
     """It continues by itself, and until then nothing of it is there."""
     dependent = await stage.content(settings(stage.namespace), widget(stage.group), name="dependent")
@@ -91,6 +97,7 @@ async def test_scenarios_45_and_46_a_kind_that_another_deployment_brings(stage: 
     assert await stage.exists(widgets(stage.group), "", "one")
 
 
+@BOTH_IDENTITIES
 async def test_scenario_47_definitions_and_instances_in_one_bundle(stage: Stage) -> None:
     """The original refused this; here the definitions come first."""
     namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": stage.name}}

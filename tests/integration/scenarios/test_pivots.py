@@ -8,7 +8,7 @@ import pytest
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS
-from tests.integration.scenarios.stage import A_WHILE, Document, Stage, says, settings, widget
+from tests.integration.scenarios.stage import A_WHILE, BOTH_IDENTITIES, Document, Stage, says, settings, widget
 from tests.manifests import source
 from tests.waiting import during, eventually
 
@@ -37,6 +37,7 @@ async def label_the_template(stage: Stage) -> tuple[str, Document]:
     return former, await stage.deployment()
 
 
+@BOTH_IDENTITIES
 @cannot_be_unpacked
 async def test_scenario_38_a_bad_edit_makes_a_second_bundle(stage: Stage, bad: dict[str, Any]) -> None:
     active = (await after_a_bad_edit(stage, bad))["status"]["activeBundle"]
@@ -47,6 +48,7 @@ async def test_scenario_38_a_bad_edit_makes_a_second_bundle(stage: Stage, bad: d
     assert younger["spec"]["source"] == bad
 
 
+@BOTH_IDENTITIES
 @cannot_be_unpacked
 async def test_scenario_39_a_bad_edit_leaves_what_is_installed(stage: Stage, bad: dict[str, Any]) -> None:
     found = await after_a_bad_edit(stage, bad)
@@ -119,6 +121,7 @@ async def test_good_edit_after_bad_ones_is_installed(stage: Stage) -> None:
     assert left["metadata"]["name"] == (await stage.deployment())["status"]["activeBundle"]
 
 
+@BOTH_IDENTITIES
 async def test_scenario_40_a_label_of_the_template_is_a_pivot(stage: Stage) -> None:
     former, found = await label_the_template(stage)
     active = found["status"]["activeBundle"]
@@ -128,6 +131,7 @@ async def test_scenario_40_a_label_of_the_template_is_a_pivot(stage: Stage) -> N
     assert labels["foo"] == "bar"
 
 
+@BOTH_IDENTITIES
 async def test_scenario_41_after_a_pivot_the_former_bundle_goes(stage: Stage) -> None:
     former, found = await label_the_template(stage)
     assert says("Installed", "True", "InstallationSucceeded", "Instantiated bundle")(found)

@@ -7,6 +7,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CONFIG_MAPS, CRDS, NAMESPACES, Resource
 from tests.integration.scenarios.stage import (
+    BOTH_IDENTITIES,
     COLLECTOR_SECONDS,
     Stage,
     definition,
@@ -40,6 +41,7 @@ async def test_scenario_49_the_archive_goes_with_its_bundle(stage: Stage) -> Non
     assert not await stage.exists(BUNDLES, "", name)
 
 
+@BOTH_IDENTITIES
 async def test_scenario_50_an_active_bundle_that_is_deleted_comes_back(stage: Stage) -> None:
     await stage.installed(await stage.content(settings(stage.namespace)))
     active = (await stage.deployment())["status"]["activeBundle"]
@@ -55,6 +57,7 @@ async def test_scenario_50_an_active_bundle_that_is_deleted_comes_back(stage: St
     assert (await stage.settings())["metadata"]["uid"] == installed["metadata"]["uid"]
 
 
+@BOTH_IDENTITIES
 async def test_scenario_51_a_deployment_takes_its_definitions_along(stage: Stage) -> None:
     name = await stage.installed(await stage.content(definition(stage.group), definition(stage.group, "Gadget")))
     assert len(await stage.bundles_of(name)) == 1
@@ -67,6 +70,7 @@ async def test_scenario_51_a_deployment_takes_its_definitions_along(stage: Stage
     assert not (await stage.client.list_metadata(CRDS, label_selector=selector)).items
 
 
+@BOTH_IDENTITIES
 async def test_scenario_51_instances_go_before_definitions_and_the_rest(stage: Stage) -> None:
     instance = widget(stage.group)
     instance["metadata"]["finalizers"] = [HELD]
@@ -94,6 +98,7 @@ async def test_scenario_51_instances_go_before_definitions_and_the_rest(stage: S
     await eventually(are_gone, what=f"the Bundles of {name} are gone", seconds=COLLECTOR_SECONDS)
 
 
+@BOTH_IDENTITIES
 async def test_scenario_51_instances_of_other_origin_are_named_and_waited_for(stage: Stage) -> None:
     content = await stage.content(definition(stage.group), widget(stage.group))
     name = await stage.installed(content)

@@ -58,5 +58,10 @@ async def grant_everywhere(admin: Client, account: Account, rules: tuple[Documen
     await admin.apply(CLUSTER_ROLE_BINDINGS, "", name, orjson.dumps(binding), field_manager="user", force=True)
 
 
+async def revoke_everywhere(admin: Client, account: Account) -> None:
+    for resource in (CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES):
+        await admin.delete(resource, "", f"{account.namespace}-{account.name}")
+
+
 def _body(kind: str, api_version: str, name: str) -> Document:
     return {"apiVersion": api_version, "kind": kind, "metadata": {"name": name}}
