@@ -25,6 +25,7 @@ from tests.integration.listing import listed
 from tests.integration.operator.conftest import (
     StartOperator,
     controllers,
+    operator,
     operators,
     policies,
     proxy,
@@ -45,7 +46,7 @@ from tests.integration.tenancy.attempts import Room, documents_of, installation_
 from tests.integration.tenancy.guarded import serve
 from tests.integration.tenancy.users import make_users, remove_users
 
-__all__ = ["controllers", "operators", "policies", "proxy", "pytest_runtest_makereport", "tenant"]
+__all__ = ["controllers", "operator", "operators", "policies", "proxy", "pytest_runtest_makereport", "tenant"]
 
 
 ATTEMPT = "a-"  # begins the name of each

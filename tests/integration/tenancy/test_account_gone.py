@@ -14,7 +14,6 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, SERVICE_ACCOUNTS
-from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.tenancy.accounts import ALL_VERBS, create_account, grant, grant_everywhere, rule
@@ -27,13 +26,6 @@ DEFINES = rule("customresourcedefinitions", group=CRD_GROUP)
 DEFINES_WITHOUT_DELETE = rule(
     "customresourcedefinitions", group=CRD_GROUP, verbs=tuple(verb for verb in ALL_VERBS if verb != "delete")
 )
-
-
-@pytest.fixture
-async def operator(operators: StartOperator) -> Operator:
-    operator = operators()
-    await operator.start()
-    return operator
 
 
 @pytest.fixture
