@@ -60,7 +60,13 @@ class Fakes:
             self.asked.append(account)
             return may
 
-        state = SimpleNamespace(verdict=self.verdict, mask=self.mask, template_hash=lambda _: "hash")
+        state = SimpleNamespace(
+            verdict=self.verdict,
+            mask=self.mask,
+            template_hash=lambda _: "hash",
+            values=SimpleNamespace(objects=()),
+            lookups=(),
+        )
         found = {self.one.metadata.name: self.one} if self.is_known else {}
         reports = PermissionReports(
             Identities(FakeClient().as_client(), system_namespace="rukpak-system", mode=self.mode),
@@ -85,7 +91,7 @@ class Fakes:
 
     def _attempt(self, content: str) -> Any:
         account = SHOP if self.one.spec.service_account_name else None
-        return SimpleNamespace(content=content, account=account)
+        return SimpleNamespace(content=content, account=account, is_wanted=content == "wanted")
 
     def _wanted(self, *_: object) -> Any:
         return self._attempt("wanted")
