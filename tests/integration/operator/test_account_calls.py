@@ -33,6 +33,7 @@ KINDS = (
     "ingresses",
     "replicasets",
 )
+DIGEST_KEY = Counter({("get", "secrets", "404"): 1, ("create", "secrets", "201"): 1})  # made for the first record
 LEFT_OUT = {
     ("patch", "bundledeployments/status", "200"),
     ("get", "serviceaccounts", "200"),
@@ -122,15 +123,17 @@ async def test_three_hundred_objects_of_twelve_kinds_cost_the_same_with_an_accou
         await has_seen(operator, ("configmaps",), since)
 
     installed = await during(operator, install)
-    assert installed == {
-        ("get", "configmaps", "200"): 1,  # the source
-        **bookkeeping(("create", "bundles", "201")),
-        **{("get", plural, "404"): EACH for plural in KINDS},
-        **{("apply", plural, "201"): EACH for plural in KINDS},
-        **{("watch", plural, "200"): 1 for plural in KINDS},
-        # Its roles, but not what binds a role that is not there yet
-        **({("dry_run", "roles", "201"): EACH} if has_account else {}),
-    }
+    assert installed == (DIGEST_KEY if has_account else Counter()) + Counter(
+        {
+            ("get", "configmaps", "200"): 1,  # the source
+            **bookkeeping(("create", "bundles", "201")),
+            **{("get", plural, "404"): EACH for plural in KINDS},
+            **{("apply", plural, "201"): EACH for plural in KINDS},
+            **{("watch", plural, "200"): 1 for plural in KINDS},
+            # Its roles, but not what binds a role that is not there yet
+            **({("dry_run", "roles", "201"): EACH} if has_account else {}),
+        }
+    )
     assert await during(operator, upgrade) == {
         ("get", "configmaps", "200"): 1,
         **bookkeeping(("create", "bundles", "201"), ("delete", "bundles", "200")),
