@@ -12,6 +12,8 @@ from rukpak_py.api.schema import ApiType, doc
 WINDOWS_AT_MOST = 16
 PLAN_NAMES_AT_MOST = 20  # of objects in the short form of a plan
 PLAN_LINES_AT_MOST = 10  # of rights, CRDs and hooks
+WITHDRAWN = "none"  # an annotation of this value withdraws an approval
+NOW_SUFFIX = ",now"  # behind the digest of an approval: no window counts
 DURATION = r"^([0-9]{1,4}h)?([0-9]{1,5}m)?([0-9]{1,6}s)?$"
 
 

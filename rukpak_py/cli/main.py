@@ -36,6 +36,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     cls=LazyGroup,
     context_settings=_CONTEXT,
     commands_at={
+        "approve": f"{_COMMANDS}.approve:approve",
         "bundle": f"{_COMMANDS}.bundle:bundle",
         "check": f"{_COMMANDS}.check:check",
         "completion": f"{_COMMANDS}.completion:completion",

@@ -22,6 +22,7 @@ from rukpak_py.api.names import (
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.apply.deletions import ORPHAN
 from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.cli.cluster.deployments import FIELD_MANAGER, TRIES
 from rukpak_py.core.errors import ConflictError, RukPakError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
 from rukpak_py.core.text import named
@@ -30,9 +31,6 @@ from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import ApiError, InvalidError, NotFoundError, StaleError
 from rukpak_py.kube.metadata import LiveObject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, Resource
-
-FIELD_MANAGER = "rukpakctl"
-TRIES = 5  # of a patch, while the operator writes to the same object
 
 
 class ReleaseError(RukPakError):

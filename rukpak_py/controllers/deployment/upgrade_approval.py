@@ -20,8 +20,10 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import APPROVED_ANNOTATION
 from rukpak_py.api.upgrade_windows import windows_at
 from rukpak_py.api.upgrades import (
+    NOW_SUFFIX,
     PLAN_LINES_AT_MOST,
     PLAN_NAMES_AT_MOST,
+    WITHDRAWN,
     Approval,
     BegunUpgrade,
     PendingReason,
@@ -48,8 +50,6 @@ from rukpak_py.core.text import counted
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
-WITHDRAWN = "none"  # an annotation of this value withdraws an approval
-NOW = "now"
 STALE_SECONDS = 1.0
 
 
@@ -158,11 +158,11 @@ def approval_of(deployment: BundleDeployment, digest: str) -> str:
     if asked == WITHDRAWN:
         return ""
     recorded = pending.approved if pending is not None else ""
-    return next((one for one in (asked, recorded) if one in {digest, f"{digest},{NOW}"}), "")
+    return next((one for one in (asked, recorded) if one in {digest, f"{digest}{NOW_SUFFIX}"}), "")
 
 
 def _is_now(approved: str) -> bool:
-    return approved.endswith(f",{NOW}")
+    return approved.endswith(NOW_SUFFIX)
 
 
 def is_upgrade(attempt: Attempt, active: Attempt | None, plan: Plan) -> bool:

@@ -1,12 +1,7 @@
 """Deployments whose account, or a right of it, goes before they do: what is told, and the ways out."""
 
-import asyncio
-import os
-import subprocess
-import sys
 from collections.abc import AsyncIterator
 from contextlib import suppress
-from pathlib import Path
 
 import pytest
 
@@ -14,6 +9,7 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, CRDS, SERVICE_ACCOUNTS
+from tests.integration.command_line import rukpakctl
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.tenancy.accounts import ALL_VERBS, create_account, grant, grant_everywhere, rule
@@ -53,19 +49,6 @@ async def install(tenant: Tenant, *documents: Document) -> None:
     await tenant.publish("content", [*documents, config_map("settings", tenant.namespace, v="1")])
     await tenant.deploy("content", installNamespace=tenant.namespace, serviceAccountName="installer")
     await tenant.ready()
-
-
-async def rukpakctl(plane: ControlPlane, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    def run() -> "subprocess.CompletedProcess[str]":
-        return subprocess.run(
-            [Path(sys.executable).parent / "rukpakctl", *arguments],
-            capture_output=True,
-            text=True,
-            check=False,
-            env={**os.environ, "KUBECONFIG": str(plane.kubeconfig)},
-        )
-
-    return await asyncio.to_thread(run)
 
 
 async def until_told(tenant: Tenant, kind: str, *texts: str, reason: str = "") -> Document:

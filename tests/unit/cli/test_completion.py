@@ -84,6 +84,7 @@ def test_kubectl_gets_completions_and_a_directive(words: list[str], lines: list[
 @pytest.mark.parametrize("words", [[], [""]])
 def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
     assert [line.partition("\t")[0] for line in for_kubectl(*words)] == [
+        "approve",
         "bundle",
         "check",
         "completion",

@@ -1,0 +1,71 @@
+"""A BundleDeployment and the object that users edit for it: itself, or the BundleInstance of its name that owns it.
+
+What a user asks for is written with the rights of the user, as field manager `rukpakctl`, to what was read and nothing
+newer: StaleError says that another client was faster.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_instance import BundleInstance
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
+from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import canonical_json
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
+
+FIELD_MANAGER = "rukpakctl"
+TRIES = 5  # of a patch, while the operator writes to the same object
+
+
+class DeploymentCommandError(RukPakError):
+    """The command cannot be done for this BundleDeployment."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class EditedDeployment:
+    """`edited` is what users edit; `raw` is all of it, as the API server answered."""
+
+    deployment: BundleDeployment
+    edited: BundleDeployment | BundleInstance
+    resource: Resource
+    raw: bytes
+
+    @property
+    def name(self) -> str:
+        return self.edited.metadata.name
+
+    @property
+    def title(self) -> str:
+        return f'{self.resource.gvk.kind} "{self.name}"'
+
+    async def patch(self, client: Client, change: dict[str, Any], *, dry_run: bool = False) -> None:
+        """Merge the change into what was read."""
+        metadata = self.edited.metadata
+        preconditions = {"uid": metadata.uid, "resourceVersion": metadata.resource_version}
+        body = {**change, "metadata": {**change.get("metadata", {}), **preconditions}}
+        await client.patch(
+            self.resource, "", metadata.name, canonical_json(body), field_manager=FIELD_MANAGER, dry_run=dry_run
+        )
+
+
+async def read_deployment(client: Client, name: str) -> EditedDeployment:
+    """DeploymentCommandError: there is none of that name."""
+    try:
+        raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
+    except NotFoundError as error:
+        raise DeploymentCommandError(error.message) from error
+    deployment = read_bundle_deployment(raw)
+    owner = deployment.metadata.controller
+    if owner is None or owner.kind != BUNDLE_INSTANCE_KIND:
+        return EditedDeployment(deployment=deployment, edited=deployment, resource=BUNDLE_DEPLOYMENTS, raw=raw)
+    raw = await client.get(BUNDLE_INSTANCES, "", owner.name)
+    instance = read_bundle_instance(raw)
+    if instance.metadata.uid != owner.uid:
+        raise DeploymentCommandError(
+            f'BundleDeployment "{name}" belongs to a former BundleInstance of this name; wait until it is deleted'
+        )
+    return EditedDeployment(deployment=deployment, edited=instance, resource=BUNDLE_INSTANCES, raw=raw)

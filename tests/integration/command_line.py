@@ -1,0 +1,24 @@
+"""The installed command line, as a user calls it, on a control plane."""
+
+import asyncio
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+from e2e.cluster.control_plane import ControlPlane
+
+Done = subprocess.CompletedProcess[str]
+
+
+async def rukpakctl(plane: ControlPlane, *arguments: str) -> Done:
+    def run() -> Done:
+        return subprocess.run(
+            [Path(sys.executable).parent / "rukpakctl", *arguments],
+            capture_output=True,
+            text=True,
+            check=False,
+            env={**os.environ, "COLUMNS": "1000", "KUBECONFIG": str(plane.kubeconfig)},
+        )
+
+    return await asyncio.to_thread(run)
