@@ -88,7 +88,7 @@ class PlanCounts(ApiType, frozen=True, kw_only=True):
 
 
 class PendingUpgrade(ApiType, frozen=True, kw_only=True):
-    """An upgrade that waits. `rukpakctl plan` prints all of it."""
+    """An upgrade that waits, and the short form of its plan."""
 
     digest: Annotated[str, doc("Digest of the plan: what an approval names.")]
     bundle: Annotated[str, doc("Name of the Bundle whose content it installs.")]

@@ -6,7 +6,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
-from tests.integration.operator.test_upgrade_approval import (
+from tests.integration.operator.upgrading import (
     MANUAL,
     annotate,
     begun,
