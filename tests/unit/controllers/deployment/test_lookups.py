@@ -118,7 +118,7 @@ async def test_memory_of_looked_up_secrets_is_bounded() -> None:
     assert max(map(len, remembered)) == 4096
 
 
-async def test_what_rights_alone_decide_is_remembered_with_the_question_that_ended_the_rendering() -> None:
+async def test_question_that_ended_a_rendering_is_remembered_with_its_answer_by_rights() -> None:
     client = FakeClient()
     client.failing["get"] = ForbiddenError(ErrorAnswer(subject="Secret shop/login", status=403, message="refused"))
     of = lookups(client)
