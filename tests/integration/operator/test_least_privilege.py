@@ -3,7 +3,7 @@
 The operator has the rights of its chart; all else is what `rukpakctl bundle permissions` prints. The audit log shows
 that no request was refused, neither to the operator nor to an account. No pods run, so content is Installed and not
 Healthy. A few bundles and charts of great variety are tried. With RUKPAK_LEAST_PRIVILEGE=all it is every fourth bundle
-of the corpus, 62 of them, and all charts, which takes too long for every run.
+of the corpus, 53 of them, and all charts, which takes too long for every run.
 """
 
 import os
@@ -49,13 +49,27 @@ FEW = (
     "209-prometheus-exporter-operator-0.3.4",  # ServiceMonitor
     "216-silicom-sts-operator-0.0.1",  # requires two kinds; dependencies
 )
+# Content that no account could install on this API server.
+REFUSED = frozenset(
+    {
+        "089-tenant-operator-v0.3.16",  # a webhook for Namespaces, which refuses all of them while no pod answers
+        "121-ack-iam-controller-0.0.15",  # an instance without required fields
+        "161-ecr-secret-operator-0.3.2",  # an instance with a field that its CRD does not have
+        "173-grafana-operator-3.8.0",  # CRDs of v1beta1, as the others
+        "177-ibmcloud-operator-0.1.3",
+        "193-multicluster-operators-subscription-0.2.4",
+        "229-cockroachdb-2.1.1",
+        "241-prometheus-0.32.1",
+        "245-mongodb-enterprise-1.3.1",
+    }
+)
 FEW_CHARTS = ("web", "hooks", "brought")
 NARROW = ["--mode=narrow", "--leader-elect"]
 
 
 def chosen_bundles() -> list[RealBundle]:
     folders = sorted(BUNDLES.glob("[0-9]*"))[::4] if ARE_ALL else [BUNDLES / name for name in FEW]
-    return list(map(real_bundle, folders))
+    return [real_bundle(one) for one in folders if one.name not in REFUSED]
 
 
 def content_of_bundle(bundle: RealBundle, folder: Path) -> InstalledContent:
@@ -144,7 +158,8 @@ async def test_bundles_live_with_the_printed_roles_and_not_one_request_is_refuse
         lives, installer = Lives(ground.tenant, server.address), Installer(ground.tenant.admin, server.address)
         async with installer.watched_namespace():
             for batch in batches(bundles, AT_ONCE):
-                async with installer.missing_kinds(batch):
+                nexts = [real_bundle(contents[one.name].second) for one in batch]
+                async with installer.missing_kinds([*batch, *nexts]):
                     failed |= await lives.of([contents[one.name] for one in batch])
         await operator.stop()
     await revoke(ground.tenant.admin, lives.granted)
