@@ -7,14 +7,16 @@ still while the upgrade waits; each revision counts up, so no approval is used t
 
 import hashlib
 from collections.abc import Collection, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import cached_property
 from typing import Any
 
 import orjson
 
+from rukpak_py.api.names import SAFE_CRD_UPGRADE_ANNOTATION
 from rukpak_py.api.upgrades import Verdict
 from rukpak_py.apply.desired import Desired
+from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.plan import TAKES, Action, Plan
 from rukpak_py.apply.upgrade_rights import rights_change
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
@@ -56,6 +58,7 @@ class ObjectChanges:
 class UpgradePlan:
     """`hooks`: those that will run. `changed_hooks`: those that the former content did not have so.
 
+    `crds`: statements about changed CRDs. They name stored objects, which come and go: only CRDs are in the digest.
     `is_compared` False: the former content cannot be rendered, so nothing says what is new about this one.
     """
 
@@ -66,8 +69,7 @@ class UpgradePlan:
     skips_hooks: bool = False
     rights_gained: tuple[str, ...] = ()
     rights_lost: tuple[str, ...] = ()
-    crds: tuple[str, ...] = ()
-    unsafe_crds: tuple[str, ...] = ()
+    crds: Mapping[ObjectKey, str] = field(default_factory=dict)
     is_compared: bool = True
 
     @cached_property
@@ -80,8 +82,7 @@ class UpgradePlan:
             "changedHooks": sorted(self.changed_hooks),
             "skipsHooks": self.skips_hooks,
             "rightsGained": sorted(self.rights_gained),
-            "crds": sorted(self.crds),
-            "unsafeCrds": sorted(self.unsafe_crds),
+            "crds": sorted(map(str, self.crds)),
             "isCompared": self.is_compared,
         }
         return f"sha256:{hashlib.sha256(canonical_json(told)).hexdigest()}"
@@ -100,7 +101,7 @@ class UpgradePlan:
             found += [f"{key} is {how}" for key in keys]
         found += [f"hook {name} is new or changed" for name in self.changed_hooks]
         found += [f"a right is gained: {line}" for line in self.rights_gained]
-        return (*found, *self.unsafe_crds)
+        return (*found, *self.crds.values())
 
     @property
     def verdict(self) -> Verdict:
@@ -125,9 +126,11 @@ def upgrade_plan(
     replaced: Collection[ObjectKey] = (),
     prunes: bool = True,
     skips_hooks: bool = False,
+    crds: Mapping[ObjectKey, str] | None = None,
 ) -> UpgradePlan:
     """`old`: the installed content; None: it is not known. `later`: objects of kinds that this content brings.
 
+    `crds`: what the gate says of CRDs that it lets pass. One whose check is switched off has its statement here.
     An object that the installed content has, too, and that is missing at the moment, is drift and no change.
     """
     had = {one.key: one for one in old.desired} if old is not None else {}
@@ -157,6 +160,7 @@ def upgrade_plan(
         skips_hooks=skips_hooks,
         rights_gained=rights.gained,
         rights_lost=rights.lost,
+        crds={**_switched_off(bodies, changed), **(crds or {})},
         is_compared=old is not None,
     )
 
@@ -164,6 +168,16 @@ def upgrade_plan(
 def _differs(former: Desired, plan: Plan, key: ObjectKey) -> bool:
     now = next(one.desired for one in plan.changes if one.key == key)
     return now.payload.digest != former.payload.digest
+
+
+def _switched_off(bodies: Mapping[ObjectKey, Json], changed: Collection[ObjectKey]) -> dict[ObjectKey, str]:
+    off = (key for key in sorted(changed) if key.group_kind == CRD_KIND and _is_switched_off(bodies[key]))
+    return {key: f"{key}: the content switches the check of its upgrade off" for key in off}
+
+
+def _is_switched_off(manifest: Json) -> bool:
+    annotations = manifest["metadata"].get("annotations") or {}
+    return bool(annotations.get(SAFE_CRD_UPGRADE_ANNOTATION) == "false")
 
 
 def _manifests(desired: Collection[Desired]) -> Mapping[ObjectKey, Json]:

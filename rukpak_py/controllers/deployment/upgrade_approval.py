@@ -125,6 +125,7 @@ class UpgradeApproval:
             replaced=replaced,
             prunes=attempt.deployment.spec.prune.enabled,
             skips_hooks=skips_hooks(attempt.deployment),
+            crds=attempt.state.gate_warnings,
         )
 
 
@@ -239,7 +240,7 @@ def _pending(attempt: Attempt, plan: UpgradePlan, decision: Decision, clock: Clo
         verdict=plan.verdict,
         counts=_counts(plan),
         rights_gained=plan.rights_gained[:PLAN_LINES_AT_MOST],
-        crds=plan.crds[:PLAN_LINES_AT_MOST],
+        crds=tuple(plan.crds.values())[:PLAN_LINES_AT_MOST],
         hooks=plan.hooks[:PLAN_LINES_AT_MOST],
         names=tuple(map(str, names))[:PLAN_NAMES_AT_MOST],
         wanted_since=identity.wanted_since,

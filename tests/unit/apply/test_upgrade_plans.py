@@ -6,14 +6,15 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.deployment_spec import Adopt
-from rukpak_py.api.names import APPLIED_ANNOTATION
+from rukpak_py.api.names import APPLIED_ANNOTATION, SAFE_CRD_UPGRADE_ANNOTATION
 from rukpak_py.api.upgrades import Verdict
 from rukpak_py.apply.plan import Plan, make_plan
 from rukpak_py.apply.upgrade_plan import PlannedContent, UpgradeIdentity, UpgradePlan, upgrade_plan
 from rukpak_py.apply.upgrade_rights import rights_change
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.hook import Hook, HookEvent
-from tests.manifests import config_map, manifest, workload
+from rukpak_py.kube.resources import CRDS
+from tests.manifests import config_map, crd, manifest, workload
 from tests.unit.apply.lives import OWNER, desired, live, owned
 
 RBAC = "rbac.authorization.k8s.io/v1"
@@ -116,6 +117,26 @@ def test_replaced_objects_need_a_review() -> None:
     plan = plan_of(content(A1), content(A2), live(**owned("a")), replaced=[ObjectKey("", "ConfigMap", "ns", "a")])
     assert (names(plan.objects.replaced), names(plan.objects.changed)) == (["a"], [])
     assert plan.verdict is Verdict.NEEDS_REVIEW
+
+
+CRD = crd("a.test")
+KEY = Object.from_manifest(CRD).head.key
+
+
+def test_statements_about_crds_need_a_review_and_their_objects_change_no_digest() -> None:
+    one = plan_of(content(A1), content(A2), live(**owned("a")), crds={KEY: "things.a.test: 1 object: x"})
+    two = plan_of(content(A1), content(A2), live(**owned("a")), crds={KEY: "things.a.test: 2 objects: x, y"})
+    none = plan_of(content(A1), content(A2), live(**owned("a")))
+    assert (one.verdict, one.reviews) == (Verdict.NEEDS_REVIEW, ("things.a.test: 1 object: x",))
+    assert one.digest == two.digest != none.digest
+
+
+def test_content_that_switches_the_check_of_a_crd_off_needs_a_review() -> None:
+    off = {**CRD, "metadata": {**CRD["metadata"], "annotations": {SAFE_CRD_UPGRADE_ANNOTATION: "false"}}}
+    seen = live(**owned(KEY.name), gvk=CRDS.gvk, namespace="")
+    plan = plan_of(content(CRD), content(off), seen)
+    assert names(plan.objects.changed) == [KEY.name]
+    assert "switches the check of its upgrade off" in plan.reviews[0]
 
 
 # --- rights
