@@ -15,7 +15,7 @@ from cronsim import CronSim, CronSimError
 from rukpak_py.api.upgrades import DURATION, UpgradeWindow
 
 _FIELDS = 5
-_UNITS = re.compile(r"([0-9]+)([hms])")
+_UNITS = re.compile(r"([0-9]{1,6})([hms])")
 _SECONDS = {"h": 3600, "m": 60, "s": 1}
 
 
