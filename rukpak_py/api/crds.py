@@ -179,7 +179,7 @@ _DEPLOYMENT_COLUMNS = [
     _column("Content", ".status.content.name"),
     _column("Version", ".status.version"),
     _column("App Version", ".status.content.appVersion"),
-    _column("Pending Upgrade", ".status.pendingUpgrade.reason"),
+    _column("Upgrade", ".status.pendingUpgrade.reason"),
     _AGE,
     _column("Active Bundle", ".status.activeBundle", wide=True),
     _column("Install State", '.status.conditions[?(@.type=="Installed")].reason', wide=True),

@@ -15,7 +15,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import load_connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, Resource
 from tests.integration.definitions import definitions, install
-from tests.integration.policies import apply_policies
+from tests.integration.policies import apply_policies, remove_policies
 from tests.waiting import eventually
 
 Document = dict[str, Any]
@@ -46,10 +46,11 @@ def manifest(resource: Resource, spec: Document, **metadata: Any) -> Document:
 
 @pytest.fixture
 async def warnings_of(plane: ControlPlane, admin: Client) -> AsyncIterator[Warnings]:
-    """Warnings in the API server's answer to a request; POST is a dry run. The policy stays: it only warns."""
+    """Warnings in the API server's answer to a request; POST is a dry run."""
     await install(admin, definitions())
     documents = [one for one in yaml.load_all(MANIFEST.read_text(), yaml.CSafeLoader) if one]
-    await apply_policies(admin, [one for one in documents if one["metadata"]["name"] == POLICY])
+    documents = [one for one in documents if one["metadata"]["name"] == POLICY]
+    await apply_policies(admin, documents)
     connection = await load_connection(plane.kubeconfig)
     async with aiohttp.ClientSession() as session:
 
@@ -69,6 +70,7 @@ async def warnings_of(plane: ControlPlane, admin: Client) -> AsyncIterator[Warni
 
         await eventually(is_enforced, what="the API server knows the policy")
         yield ask
+    await remove_policies(admin, documents)
 
 
 async def test_a_class_that_does_not_exist_is_warned_of(warnings_of: Warnings) -> None:

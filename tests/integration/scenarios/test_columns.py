@@ -10,7 +10,7 @@ from tests.integration.scenarios.helm_charts import installed
 from tests.integration.scenarios.helm_charts import settings as settings_template
 from tests.integration.scenarios.stage import Stage, is_observed, says, settings
 
-STATE = ["NAME", "READY", "REASON", "CONTENT", "VERSION", "APP VERSION", "AGE"]
+STATE = ["NAME", "READY", "REASON", "CONTENT", "VERSION", "APP VERSION", "UPGRADE", "AGE"]
 COLUMNS = [*STATE, "MESSAGE"]
 WIDE = [*STATE, "ACTIVE BUNDLE", "INSTALL STATE", "PROVISIONER", "MESSAGE"]
 
@@ -35,10 +35,10 @@ async def test_installed_deployment_shows_its_state_and_commit(
 
     names, row = await shown(stage, "bundledeployment", name)
     assert names == COLUMNS
-    assert row == [name, "True", "Succeeded", "", commit[:12], "", row[6], text]
+    assert row == [name, "True", "Succeeded", "", commit[:12], "", "", row[7], text]
     names, row = await shown(stage, "bundledeployment", name, "--output=wide")
     assert names == WIDE
-    assert row[7:] == [active, "InstallationSucceeded", "core-rukpak-io-plain", text]
+    assert row[8:] == [active, "InstallationSucceeded", "core-rukpak-io-plain", text]
 
     names, row = await shown(stage, "bundle", active, "--output=wide")
     assert {"TYPE", "PHASE", "AGE", "PROVISIONER", "RESOLVED SOURCE", "READY", "MESSAGE"} < set(names)
@@ -51,8 +51,8 @@ async def test_a_deployment_that_waits_says_for_what(stage: Stage) -> None:
     await stage.until_deployment(name, says("Ready", "Unknown", "UnpackPending"))
     names, row = await shown(stage, "bundledeployment", name)
     assert names == COLUMNS
-    assert row[1:6] == ["Unknown", "UnpackPending", "", "", ""]
-    assert "waiting for bundle to be uploaded" in row[7]
+    assert row[1:7] == ["Unknown", "UnpackPending", "", "", "", ""]
+    assert "waiting for bundle to be uploaded" in row[8]
 
 
 @pytest.mark.usefixtures("helm")

@@ -81,7 +81,7 @@ def test_columns_say_how_it_does_and_those_of_the_original_stay() -> None:
         ("Content", 0),
         ("Version", 0),
         ("App Version", 0),
-        ("Pending Upgrade", 0),
+        ("Upgrade", 0),
         ("Age", 0),
         ("Active Bundle", 1),
         ("Install State", 1),
