@@ -105,7 +105,8 @@ def in_former_form(status: Document) -> Document:
         recorded["config"] = orjson.loads(entry["options"]["valuesJSON"])
     known = {name: value for name, value in status.items() if name not in {"version", "content"}}
     former = {name: value for name, value in entry.items() if name not in {"revision", "version"}}
-    return known | {"appliedDigest": "", "history": [former | {"options": recorded}]}
+    conditions = [one for one in status["conditions"] if one["type"] != "UpgradePending"]
+    return known | {"conditions": conditions, "appliedDigest": "", "history": [former | {"options": recorded}]}
 
 
 async def written_after_start(operator: Operator) -> Calls:

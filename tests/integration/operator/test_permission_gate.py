@@ -16,6 +16,7 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import CONTENT_SERVICE, RECONCILE_AT_ANNOTATION, SecretName
 from rukpak_py.apply.permissions.manifests import account_with_roles
+from rukpak_py.cli.cluster.content_server import ServerRefusedError
 from rukpak_py.cli.cluster.needed_permissions import NeededPermissions, needed_permissions
 from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt
 from rukpak_py.core.errors import UnavailableError
@@ -242,7 +243,7 @@ async def test_report_names_values_and_lookups_that_the_account_may_not_read_bef
 
     async def granted(*rules: Document, is_complete: bool) -> None:
         async def is_reported() -> bool:
-            with suppress(UnavailableError):
+            with suppress(UnavailableError, ServerRefusedError):  # refused until it is rendered with the new right
                 found = await reported(tenant, plane, operator, tenant.admin)
                 missing = found.missing.get(tenant.namespace, [])
                 return found.is_complete is is_complete and all(rule in missing for rule in rules)
