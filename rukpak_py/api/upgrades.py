@@ -8,10 +8,12 @@ from enum import StrEnum
 from typing import Annotated
 
 from rukpak_py.api.schema import ApiType, doc
+from rukpak_py.core.text import counted
 
 WINDOWS_AT_MOST = 16
 PLAN_NAMES_AT_MOST = 20  # of objects in the short form of a plan
 PLAN_LINES_AT_MOST = 10  # of rights, CRDs and hooks
+PLAN_CHARACTERS = 120  # of a line or a name: the content says what stands in them, and all of it must fit into a status
 WITHDRAWN = "none"  # an annotation of this value withdraws an approval
 NOW_SUFFIX = ",now"  # behind the digest of an approval: no window counts
 DURATION = r"^([0-9]{1,4}h)?([0-9]{1,5}m)?([0-9]{1,6}s)?$"
@@ -85,6 +87,18 @@ class PlanCounts(ApiType, frozen=True, kw_only=True):
     pruned: Annotated[int, doc("Deleted, because the content drops them.", minimum=0)] = 0
     kept: Annotated[int, doc("Dropped by the content, and kept.", minimum=0)] = 0
     replaced: Annotated[int, doc("Deleted and created again.", minimum=0)] = 0
+
+
+def counts_text(counts: PlanCounts) -> str:
+    parts = (
+        ("created", counts.created),
+        ("changed", counts.changed),
+        ("taken over", counts.taken),
+        ("replaced", counts.replaced),
+        ("deleted", counts.pruned),
+        ("kept", counts.kept),
+    )
+    return ", ".join(f"{counted(number)} {how}" for how, number in parts if number) or "no change of objects"
 
 
 class PendingUpgrade(ApiType, frozen=True, kw_only=True):

@@ -19,7 +19,7 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.resources import Resource
 
-MANY = 10  # statements of a message
+NAMED_STATEMENTS = 10  # statements of a message
 OBJECTS_DO_NOT_FIT = "error validating existing CRs against new CRD's schema"
 
 

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
 from rukpak_py.apply.permissions.permission import Permission, mapping, rule_text, rules_of, scope_text, text
 from rukpak_py.apply.permissions.pod_accounts import POD_SPECS, runs_pods
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 
 Json = dict[str, Any]
@@ -37,7 +38,10 @@ class RightsChange(NamedTuple):
 
 
 def rights_change(old: Mapping[ObjectKey, Json], new: Mapping[ObjectKey, Json]) -> RightsChange:
-    changes = permission_changes(old.values(), new.values())
+    try:
+        changes = permission_changes(old.values(), new.values())
+    except ContentError as error:
+        return RightsChange((f"not known: {error}",), ())
     gained = [*_lines(changes, gained=True), *_of_objects(old, new), *_new_privileges(old, new)]
     lost = [*_lines(changes, gained=False), *_of_objects(new, old, missing_only=True), *_new_privileges(new, old)]
     return RightsChange(tuple(gained), tuple(lost))

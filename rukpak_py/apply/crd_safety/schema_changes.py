@@ -12,7 +12,7 @@ from rukpak_py.apply.crd_safety.schema import ABSENT, COMPOSITIONS, SIZES, Schem
 from rukpak_py.apply.crd_safety.verdicts import ANY_KEY, Node, Rule, Verdict, below, verdict_of
 from rukpak_py.core.text import named
 
-MANY = 5  # values that a text names
+NAMED_VALUES = 5  # values that a text names
 _LOWER: Final = ("minimum", "minLength", "minItems", "minProperties")
 _UPPER: Final = ("maximum", "maxLength", "maxItems", "maxProperties")
 _ANY: Final = frozenset({"object", "array", "string", "boolean", "integer", "number"})
@@ -126,7 +126,7 @@ def _of_values(pair: _Pair) -> Iterator[SchemaChange]:
             yield pair.change(Rule.VALUE, "an enum was added")
         elif gone := old.choices - new.choices:
             yield pair.change(
-                Rule.VALUE, f"removed from the enum: {named((one.decode() for one in sorted(gone)), MANY)}"
+                Rule.VALUE, f"removed from the enum: {named((one.decode() for one in sorted(gone)), NAMED_VALUES)}"
             )
     for name, limit in new.limits.items():
         former = old.limits.get(name)

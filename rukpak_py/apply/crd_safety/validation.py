@@ -8,7 +8,7 @@ from rukpak_py.apply.crd_safety import formats, patterns
 from rukpak_py.apply.crd_safety.schema import Json, Schema, comparable
 from rukpak_py.apply.crd_safety.verdicts import ANY_KEY, Node, Rule, Verdict, below, verdict_of
 
-MANY = 10  # values of an enum that a message names
+NAMED_VALUES = 10  # values of an enum that a message names
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -139,8 +139,8 @@ def _errors_of_value(value: Any, schema: Schema, place: _Place) -> Iterator[Offe
 
 
 def _choices(enum: Sequence[Any]) -> str:
-    shown = [comparable(one).decode() for one in enum[:MANY]]
-    return ", ".join([*shown, *([f"and {len(enum) - MANY} more"] if len(enum) > MANY else [])])
+    shown = [comparable(one).decode() for one in enum[:NAMED_VALUES]]
+    return ", ".join([*shown, *([f"and {len(enum) - NAMED_VALUES} more"] if len(enum) > NAMED_VALUES else [])])
 
 
 def _errors_of_number(value: float, schema: Schema) -> Iterator[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 from rukpak_py.api.deployment_spec import CrdSafety
 from rukpak_py.api.names import SAFE_CRD_UPGRADE_ANNOTATION
-from rukpak_py.apply.crd_review import MANY, OBJECTS_DO_NOT_FIT, CrdReview
+from rukpak_py.apply.crd_review import NAMED_STATEMENTS, OBJECTS_DO_NOT_FIT, CrdReview
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.plan import TAKES, Action, Change, Plan
@@ -75,5 +75,5 @@ def warning(key: ObjectKey, review: CrdReview) -> str:
 
 def listed(statements: Iterable[str]) -> str:
     found = list(statements)
-    more = [f"and {len(found) - MANY} more"] if len(found) > MANY else []
-    return "; ".join([*found[:MANY], *more])
+    more = [f"and {len(found) - NAMED_STATEMENTS} more"] if len(found) > NAMED_STATEMENTS else []
+    return "; ".join([*found[:NAMED_STATEMENTS], *more])

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rukpak_py.api.upgrades import PLAN_LINES_AT_MOST, PLAN_NAMES_AT_MOST, PendingUpgrade, PlanCounts, Verdict
+from rukpak_py.api.upgrades import PLAN_LINES_AT_MOST, PLAN_NAMES_AT_MOST, PendingUpgrade, Verdict, counts_text
 from rukpak_py.cli.cluster.deployments import EditedDeployment
 from rukpak_py.cli.terminal import Style, clean, wrapped
-from rukpak_py.core.text import counted
 
 Json = dict[str, Any]
 
@@ -37,18 +36,6 @@ def _section(title: str, lines: Sequence[str], most: int, style: Style) -> Itera
 
 def _line(text: str, style: Style, indent: int) -> str:
     return wrapped(clean(text), width=style.width, first=" " * indent, indent=indent + 4)
-
-
-def counts_text(counts: PlanCounts) -> str:
-    parts = (
-        ("created", counts.created),
-        ("changed", counts.changed),
-        ("taken over", counts.taken),
-        ("replaced", counts.replaced),
-        ("deleted", counts.pruned),
-        ("kept", counts.kept),
-    )
-    return ", ".join(f"{counted(number)} {how}" for how, number in parts if number) or "no change of objects"
 
 
 def document(written: EditedDeployment, pending: PendingUpgrade, *, approved: bool, now: bool) -> Json:

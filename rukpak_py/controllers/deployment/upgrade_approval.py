@@ -10,6 +10,7 @@ First installs, drift and deletion never wait. A deployment without history whos
 restored from a backup, is no first install.
 """
 
+import asyncio
 from collections.abc import Callable
 from datetime import UTC, datetime
 from typing import NamedTuple
@@ -30,6 +31,7 @@ from rukpak_py.api.upgrades import (
     PendingUpgrade,
     PlanCounts,
     Verdict,
+    counts_text,
 )
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.upgrade_plan import PlannedContent, UpgradeIdentity, UpgradePlan, upgrade_plan
@@ -46,7 +48,6 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
 from rukpak_py.controllers.result.upgrade_details import OutsideWindow, UpgradePending
-from rukpak_py.core.text import counted
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
@@ -107,7 +108,8 @@ class UpgradeApproval:
         replaced = [one.key for one in planned.plan.writes if only_replaced.get(one.key) == one.payload.digest]
         run = events_of(attempt)
         events = frozenset({run.before, run.after} if run is not None else ())
-        return upgrade_plan(
+        return await asyncio.to_thread(  # roles with many rules take their time
+            upgrade_plan,
             UpgradeIdentity(
                 deployment=attempt.deployment.metadata.uid,
                 from_revision=revision_of(attempt),
@@ -125,7 +127,7 @@ class UpgradeApproval:
             replaced=replaced,
             prunes=attempt.deployment.spec.prune.enabled,
             skips_hooks=skips_hooks(attempt.deployment),
-            crds=attempt.state.gate_warnings,
+            crds=dict(attempt.state.gate_warnings),
         )
 
 
@@ -242,7 +244,7 @@ def _pending(attempt: Attempt, plan: UpgradePlan, decision: Decision, clock: Clo
         rights_gained=plan.rights_gained[:PLAN_LINES_AT_MOST],
         crds=tuple(plan.crds.values())[:PLAN_LINES_AT_MOST],
         hooks=plan.hooks[:PLAN_LINES_AT_MOST],
-        names=tuple(map(str, names))[:PLAN_NAMES_AT_MOST],
+        names=tuple(map(str, names[:PLAN_NAMES_AT_MOST])),
         wanted_since=identity.wanted_since,
         since=former.since if former is not None and is_same else clock.timestamp(),
     )
@@ -259,7 +261,7 @@ def _fact(attempt: Attempt, plan: UpgradePlan, decision: Decision, clock: Clock)
         bundle=plan.identity.bundle,
         version=plan.identity.version,
         digest=plan.digest,
-        counts=counts_text(plan),
+        counts=counts_text(_counts(plan)),
         verdict=plan.verdict,
         reviews=plan.reviews,
     )
@@ -270,20 +272,6 @@ def _fact(attempt: Attempt, plan: UpgradePlan, decision: Decision, clock: Clock)
     detail = OutsideWindow(**structs.asdict(detail), opens=told, wrong=decision.wrong)
     at = clock.loop + max(0.0, opens.timestamp() - clock.wall) if opens is not None else None
     return Fact(cause=Cause.UPGRADE_OUTSIDE_WINDOW, detail=detail, at=at)
-
-
-def counts_text(plan: UpgradePlan) -> str:
-    objects = plan.objects
-    parts = (
-        ("created", objects.created),
-        ("changed", objects.changed),
-        ("taken over", objects.taken),
-        ("replaced", objects.replaced),
-        ("deleted", objects.pruned),
-        ("kept", objects.kept),
-    )
-    told = [f"{counted(len(keys), 'object')} {how}" for how, keys in parts if keys]
-    return ", ".join(told) or "no change of objects"
 
 
 def _counts(plan: UpgradePlan) -> PlanCounts:

@@ -27,6 +27,7 @@ from rukpak_py.api.conditions import (
 from rukpak_py.api.install_options import mean_the_same, with_config_digest
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
+from rukpak_py.api.upgrades import PLAN_CHARACTERS, PendingUpgrade
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
 from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.result.reported_facts import Hide
@@ -109,9 +110,23 @@ def _of_deployment(change: StatusChange, hide: Hide) -> dict[str, Any]:
         fields["active_bundle"] = fields.pop("bundle")
     fields |= {name: value for name in _AS_THEY_ARE if (value := getattr(change, name)) is not UNSET}
     if change.hooks is not UNSET:
-        # Their messages are the only text outside of conditions. Names are not masked.
+        # Texts outside of conditions. Names are not masked.
         fields["hooks"] = tuple(replace(one, message=hide(one.message)) for one in change.hooks)
+    pending = change.pending_upgrade
+    if pending is not UNSET and pending is not None:
+        fields["pending_upgrade"] = _within_status(pending, hide)
     return fields
+
+
+def _within_status(pending: PendingUpgrade, hide: Hide) -> PendingUpgrade:
+    """Its lines masked, and cut after that: the content says what stands in them. Names are not masked."""
+    return replace(
+        pending,
+        rights_gained=tuple(brief(hide(one), PLAN_CHARACTERS) for one in pending.rights_gained),
+        crds=tuple(brief(hide(one), PLAN_CHARACTERS) for one in pending.crds),
+        hooks=tuple(brief(one, PLAN_CHARACTERS) for one in pending.hooks),
+        names=tuple(brief(one, PLAN_CHARACTERS) for one in pending.names),
+    )
 
 
 def _phase(conditions: Conditions) -> str:

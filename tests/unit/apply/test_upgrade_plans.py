@@ -190,6 +190,14 @@ def test_rights_that_an_upgrade_gains(old: list[Any], new: list[Any], gained: st
     assert any(gained.removesuffix(", which changes") in line for line in lost) or "changes" in gained
 
 
+def test_rights_that_are_too_many_to_look_into_are_gained() -> None:
+    """Content decides how many there are: it must neither pass for safe nor stop the reconcile."""
+    names = [str(number) for number in range(600)]
+    rules = [{"apiGroups": ["x"], "resources": names, "verbs": names}]
+    found = rights_change({}, by_key({**ROLE, "rules": rules}))
+    assert found.gained[0].startswith("not known: the roles allow more than 200000 single things")
+
+
 @pytest.mark.parametrize("odd", [{"spec": 3}, {"spec": {"template": {"spec": {"containers": [None, {"name": 1}]}}}}])
 def test_odd_workloads_gain_nothing_and_raise_nothing(odd: dict[str, Any]) -> None:
     assert not rights_change({}, by_key({**workload("w", "ns"), **odd})).gained

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.api.deployment_spec import CrdSafety
-from rukpak_py.apply.crd_review import MANY, CrdReview, review_upgrade
+from rukpak_py.apply.crd_review import NAMED_STATEMENTS, CrdReview, review_upgrade
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError
 from rukpak_py.apply.preflight.crd_safety import refusal, warning
 from rukpak_py.apply.results import FailureKind
@@ -56,8 +56,8 @@ def test_objects_that_cannot_be_listed_refuse_the_upgrade_by_name() -> None:
 
 
 def test_a_warning_names_a_bounded_number_of_statements() -> None:
-    review = CrdReview(name=NAME, warns=tuple(f"spec.f{number}: no" for number in range(MANY + 2)))
-    assert warning(KEY, review).endswith(f"spec.f{MANY - 1}: no; and 2 more")
+    review = CrdReview(name=NAME, warns=tuple(f"spec.f{number}: no" for number in range(NAMED_STATEMENTS + 2)))
+    assert warning(KEY, review).endswith(f"spec.f{NAMED_STATEMENTS - 1}: no; and 2 more")
     assert warning(KEY, CrdReview(name=NAME)) == ""
 
 

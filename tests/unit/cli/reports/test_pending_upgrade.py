@@ -2,8 +2,8 @@
 
 import io
 
-from rukpak_py.api.upgrades import PendingUpgrade, PlanCounts
-from rukpak_py.cli.reports.pending_upgrade import counts_text, lines_of
+from rukpak_py.api.upgrades import PendingUpgrade, PlanCounts, counts_text
+from rukpak_py.cli.reports.pending_upgrade import lines_of
 from rukpak_py.cli.terminal import Style
 
 

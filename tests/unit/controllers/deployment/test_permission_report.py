@@ -71,13 +71,13 @@ class Fakes:
         reports = PermissionReports(
             Identities(FakeClient().as_client(), system_namespace="rukpak-system", mode=self.mode),
             FakeClient().as_client(),
-            deployments=found,  # type: ignore[arg-type]
-            states=SimpleNamespace(of=lambda _: state),  # type: ignore[arg-type]
-            templates=SimpleNamespace(find=lambda *_: self.wanted, active=lambda _: self.active),  # type: ignore[arg-type]
-            values=SimpleNamespace(of=self._values),  # type: ignore[arg-type]
-            attempts=SimpleNamespace(wanted=self._wanted, active=self._active),  # type: ignore[arg-type]
-            rendering=SimpleNamespace(rendered=self._rendered),  # type: ignore[arg-type]
-            review=SimpleNamespace(needs=self._needs, missing=self._missing),  # type: ignore[arg-type]
+            deployments=found,  # type: ignore[arg-type]  # all that is asked
+            states=SimpleNamespace(of=lambda _: state),  # type: ignore[arg-type]  # all that is asked
+            templates=SimpleNamespace(find=lambda *_: self.wanted, active=lambda _: self.active),  # type: ignore[arg-type]  # all that is asked
+            values=SimpleNamespace(of=self._values),  # type: ignore[arg-type]  # all that is asked
+            attempts=SimpleNamespace(wanted=self._wanted, active=self._active),  # type: ignore[arg-type]  # all that is asked
+            rendering=SimpleNamespace(rendered=self._rendered),  # type: ignore[arg-type]  # all that is asked
+            review=SimpleNamespace(needs=self._needs, missing=self._missing),  # type: ignore[arg-type]  # all that is asked
         )
         return await reports.of(self.one.metadata.name, may_impersonate)
 
