@@ -5,10 +5,10 @@ They are tried out as soon as the phase that makes it possible is done, and befo
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import orjson
 
+from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.apply.plan import Action, Change, Plan
 from rukpak_py.core.objects import RBAC_GROUP, GroupKind, ObjectKey
 from rukpak_py.kube.resources import NAMESPACES, SERVICE_ACCOUNTS
@@ -64,11 +64,11 @@ def _named(change: Change, *, has_account: bool) -> Iterator[ObjectKey]:
     """Objects without which admission refuses the change."""
     key = change.key
     if has_account and key.group == RBAC_GROUP and key.kind.endswith("Binding"):
-        role: dict[str, Any] = orjson.loads(change.payload.body).get("roleRef") or {}
-        kind = role.get("kind", "")
-        yield ObjectKey(RBAC_GROUP, kind, key.namespace if kind == "Role" else "", role.get("name", ""))
+        role = mapping(orjson.loads(change.payload.body).get("roleRef"))
+        kind = text(role.get("kind"))
+        yield ObjectKey(RBAC_GROUP, kind, key.namespace if kind == "Role" else "", text(role.get("name")))
     elif key.group_kind == _POD:
-        spec: dict[str, Any] = orjson.loads(change.payload.body).get("spec") or {}
+        spec = mapping(orjson.loads(change.payload.body).get("spec"))
         for field, named in _NAMED_BY_PODS.items():
             place = key.namespace if named == SERVICE_ACCOUNTS.group_kind else ""
-            yield ObjectKey(named.group, named.kind, place, spec.get(field) or "")
+            yield ObjectKey(named.group, named.kind, place, text(spec.get(field)))

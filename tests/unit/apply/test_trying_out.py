@@ -69,3 +69,16 @@ def test_instances_wait_for_a_crd_that_is_written_and_for_no_other() -> None:
     assert instances_wait(definition, whole), "they come later"
     assert not instances_wait(definition, definition)
     assert not instances_wait(plan_of(INSTANCE), whole)
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        pod(serviceAccountName=["robot"], priorityClassName={}),
+        manifest("rbac.authorization.k8s.io/v1", "RoleBinding", "b", "ns", roleRef="admin"),
+        manifest("rbac.authorization.k8s.io/v1", "RoleBinding", "b", "ns", roleRef={"kind": [1], "name": {}}),
+    ],
+)
+def test_odd_content_is_left_to_the_server_to_refuse(odd: dict[str, Any]) -> None:
+    plan = plan_of(service_account("robot", "ns"), odd)
+    assert not any(map(not_checkable(plan, has_account=True), plan.changes))
