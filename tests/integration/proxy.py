@@ -27,7 +27,8 @@ from e2e.cluster.pki import Authority, KeyPair, Subject
 LARGEST_BODY = 16 * 1024 * 1024
 HOP_BY_HOP = frozenset({"host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade"})
 WRITES = frozenset({"POST", "PUT", "PATCH", "DELETE"})
-BOOKKEEPING = frozenset({"events", "leases", "secrets", "subjectaccessreviews", "selfsubjectaccessreviews"})
+REVIEWS = frozenset({"subjectaccessreviews", "selfsubjectaccessreviews", "selfsubjectrulesreviews"})
+BOOKKEEPING = frozenset({"events", "leases", "secrets"}) | REVIEWS
 
 
 @dataclass(kw_only=True)

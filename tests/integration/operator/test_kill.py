@@ -1,6 +1,7 @@
 """SIGKILL at every kind of step: after a restart the same end as if nothing had happened.
 
-No unwanted object is left behind, nothing is created or deleted twice.
+No unwanted object is left behind, nothing is created or deleted twice. All of it with the operator's own rights, and
+as the account of the deployment.
 """
 
 import asyncio
@@ -16,6 +17,7 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.striking import Point, Strike, When
 from tests.integration.operator.tenant import Tenant
 from tests.integration.proxy import Exchange, Proxy
+from tests.integration.tenancy.accounts import EVERYTHING, create_account
 from tests.manifests import Document, config_map, service, workload
 from tests.waiting import eventually
 
@@ -72,20 +74,30 @@ POINTS = (
 )
 
 
-async def story(tenant: Tenant) -> None:
+@pytest.fixture(params=["own rights", "account"])
+async def identity(request: pytest.FixtureRequest, tenant: Tenant) -> Document:
+    """Fields of the spec that say with whose rights the deployment is served."""
+    if request.param == "own rights":
+        return {}
+    account = await create_account(tenant.admin, tenant.namespace, rules=(EVERYTHING,))
+    await tenant.settled()
+    return {"installNamespace": tenant.namespace, "serviceAccountName": account.name}
+
+
+async def story(tenant: Tenant, identity: Document) -> None:
     """An install and an upgrade that changes one object, drops one and brings one."""
     namespace = tenant.namespace
     same = [config_map("same", namespace, v="1"), service("same", namespace), workload("same", namespace)]
     dropped = config_map("dropped", namespace, v="1")
     await tenant.publish("v1", [*same, config_map("changed", namespace, v="1"), dropped])
     await tenant.publish("v2", [*same, config_map("changed", namespace, v="2"), config_map("new", namespace, v="2")])
-    await tenant.deploy("v1")
+    await tenant.deploy("v1", **identity)
     await tenant.ready(seconds=PATIENCE)
-    await tenant.deploy("v2")
+    await tenant.deploy("v2", **identity)
     await tenant.ready(seconds=PATIENCE)
 
 
-async def has_ended_well(tenant: Tenant, proxy: Proxy) -> None:
+async def has_ended_well(tenant: Tenant, proxy: Proxy, identity: Document) -> None:
     await eventually(lambda: _has_one_bundle(tenant), what="the former Bundle is gone")
     deployment = await tenant.deployment()
     bundles = await tenant.owned(BUNDLES)
@@ -115,6 +127,9 @@ async def has_ended_well(tenant: Tenant, proxy: Proxy) -> None:
     maps = await tenant.admin.list_metadata(CONFIG_MAPS, tenant.namespace)
     assert {one.key.name for one in maps.items} == {"kube-root-ca.crt", "same", "changed", "new"}
     _nothing_happened_twice(proxy)
+    account = identity.get("serviceAccountName")
+    user = f"system:serviceaccount:{tenant.namespace}:{account}" if account else ""
+    assert {one.user for one in proxy.writes if one.is_apply or is_prune(one)} == {user}
 
 
 async def _has_one_bundle(tenant: Tenant) -> bool:
@@ -154,9 +169,11 @@ def _name(created: Exchange) -> str:
     return created.name or str(created.document["metadata"]["name"])
 
 
-async def killed_on_the_way(tenant: Tenant, operator: Operator, proxy: Proxy, points: list[Point]) -> None:
+async def killed_on_the_way(
+    tenant: Tenant, operator: Operator, proxy: Proxy, identity: Document, points: list[Point]
+) -> None:
     """The story, with a kill and a restart at each of the points that it comes to."""
-    running = asyncio.create_task(story(tenant))
+    running = asyncio.create_task(story(tenant, identity))
     try:
         for point in points:
             kill = Strike(point, operator.kill)
@@ -177,25 +194,28 @@ async def killed_on_the_way(tenant: Tenant, operator: Operator, proxy: Proxy, po
         await asyncio.gather(running, return_exceptions=True)
 
 
-async def test_undisturbed(tenant: Tenant, operators: StartOperator, proxy: Proxy) -> None:
+async def test_undisturbed(tenant: Tenant, operators: StartOperator, proxy: Proxy, identity: Document) -> None:
     operator = operators(kubeconfig=proxy.kubeconfig)
     await operator.start()
-    await story(tenant)
-    await has_ended_well(tenant, proxy)
+    await story(tenant, identity)
+    await has_ended_well(tenant, proxy, identity)
     assert len([one for one in proxy.seen if is_write_or_dry_run(one)]) >= REQUESTS  # health may be told on the way
 
 
 @pytest.mark.parametrize("point", POINTS, ids=lambda point: f"{point.when.value} {point.name}")
-async def test_killed(tenant: Tenant, operators: StartOperator, proxy: Proxy, point: Point) -> None:
+async def test_killed(tenant: Tenant, operators: StartOperator, proxy: Proxy, identity: Document, point: Point) -> None:
     operator = operators(kubeconfig=proxy.kubeconfig)
-    await killed_on_the_way(tenant, operator, proxy, [point])
+    await operator.start()  # only what is written while it runs is judged
+    await killed_on_the_way(tenant, operator, proxy, identity, [point])
     assert operator.starts == 2
-    await has_ended_well(tenant, proxy)
+    await has_ended_well(tenant, proxy, identity)
 
 
 @pytest.mark.skipif(SEED is None, reason="by hand: RUKPAK_KILL_SEED=1 (and RUKPAK_KILL_ROUNDS=100)")
 @pytest.mark.parametrize("number", range(ROUNDS if SEED else 1))
-async def test_killed_anywhere(tenant: Tenant, operators: StartOperator, proxy: Proxy, number: int) -> None:
+async def test_killed_anywhere(
+    tenant: Tenant, operators: StartOperator, proxy: Proxy, identity: Document, number: int
+) -> None:
     """Up to three kills, at requests that the seed and the round's number choose."""
     draw = random.Random(f"{SEED}-{number}")  # noqa: S311 - replayable on purpose
     points = [
@@ -209,5 +229,6 @@ async def test_killed_anywhere(tenant: Tenant, operators: StartOperator, proxy: 
     ]
     print(f"\nRUKPAK_KILL_SEED={SEED}, round {number}: {[(point.when.value, point.nth) for point in points]}")  # noqa: T201 - to replay it
     operator = operators(kubeconfig=proxy.kubeconfig)
-    await killed_on_the_way(tenant, operator, proxy, points)
-    await has_ended_well(tenant, proxy)
+    await operator.start()
+    await killed_on_the_way(tenant, operator, proxy, identity, points)
+    await has_ended_well(tenant, proxy, identity)
