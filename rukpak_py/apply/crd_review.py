@@ -27,6 +27,7 @@ OBJECTS_DO_NOT_FIT = "error validating existing CRs against new CRD's schema"
 class CrdReview:
     """`loses` and `breaks` refuse it, each statement with the objects and the field; `warns` does not.
 
+    `warns` also names versions that are not served any more: clients may still ask for them.
     `unlisted`: why objects could not be listed; nothing is known of them.
     """
 
@@ -69,7 +70,10 @@ async def _review(client: Client, old: Definition, upgrade: CrdUpgrade) -> CrdRe
         name=upgrade.name,
         loses=tuple(_statements(found, Verdict.LOSES)),
         breaks=tuple(_statements(found, Verdict.BREAKS)),
-        warns=tuple(_statements(found, Verdict.WARN)),
+        warns=(
+            *(str(one) for one in upgrade.changes if one.rule is Rule.VERSION),
+            *_statements(found, Verdict.WARN),
+        ),
         not_checked=not_checked,
     )
 
