@@ -1,4 +1,4 @@
-"""What happens to an upgrade while it waits: values change, GitOps tools write their manifest again.
+"""Upgrades that wait while values change, and while GitOps tools write their manifest again.
 
 And what keeps one from being safe, beside rights: a hook, and a version of a CRD that goes.
 """

@@ -81,6 +81,7 @@ MOVES = accounts("spec.installNamespace is half of the identity and cannot chang
 SETS_APPROVED = accounts("setting the annotation core.rukpak.io/approved needs the verb approve on")
 CHANGES_RULES = accounts("changing spec.upgrades or spec.crdSafety needs the verb approve on")
 ASKS_FOR_LESS = accounts("asking for less than spec.upgrades.approval: WhenSafe needs the verb approve on")
+CHECKS_LESS = accounts("asking for less than spec.crdSafety: Enforce needs the verb approve on")
 CREATES_OWNED = accounts("its upgrades wait for an approval; creating it with owner references needs the verb approve")
 WAY_AROUND = accounts("its upgrades wait for an approval; deleting it, and changing its owner references, its")
 PROBED = "the policies of rukpak are in force: revision"

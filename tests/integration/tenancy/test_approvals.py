@@ -211,6 +211,42 @@ async def _create_automatic_instance(room: Room, user: str) -> Answer:
     return await room.create(user, room.deployment(kind=INSTANCE))
 
 
+# --- the check of CRDs
+
+
+@TABLE.add("narrow classic", "tina", to.CHANGES_RULES, "a tenant sets crdSafety: Warn")
+@TABLE.add("narrow", "ann", to.RUNS, "an approver without a right on the account sets crdSafety: Warn")
+@TABLE.add("narrow", "tess", to.OK, "a tenant and approver sets crdSafety: Warn")
+async def _check_less(room: Room, user: str) -> Answer:
+    return await room.patch(user, await room.base(), {"spec": {"crdSafety": "Warn"}})
+
+
+@TABLE.add("narrow", "tina", to.CHANGES_RULES, "a tenant sets crdSafety: Warn on a BundleInstance")
+async def _check_less_of_instance(room: Room, user: str) -> Answer:
+    return await room.patch(user, await room.base(kind=INSTANCE), {"spec": {"crdSafety": "Warn"}})
+
+
+@TABLE.add("narrow", "tina", to.CHANGES_RULES, "a tenant takes crdSafety: Warn away")
+async def _check_more(room: Room, user: str) -> Answer:
+    return await room.patch(user, await room.base(crdSafety="Warn"), {"spec": {"crdSafety": None}})
+
+
+@TABLE.add("narrow", "tina", to.OK, "a tenant changes the template beside crdSafety: Warn")
+async def _edit_checked_less(room: Room, user: str) -> Answer:
+    return await room.patch(user, await room.base(crdSafety="Warn"), OTHER_TEMPLATE)
+
+
+@TABLE.add("narrow classic", "tina", to.CHECKS_LESS, "a tenant creates one with crdSafety: Warn")
+@TABLE.add("narrow", "tess", to.OK, "a tenant and approver creates one with crdSafety: Warn")
+async def _create_checked_less(room: Room, user: str) -> Answer:
+    return await room.create(user, room.deployment(crdSafety="Warn"))
+
+
+@TABLE.add("narrow", "tina", to.CHECKS_LESS, "a tenant creates a BundleInstance with crdSafety: Warn")
+async def _create_checked_less_instance(room: Room, user: str) -> Answer:
+    return await room.create(user, room.deployment(kind=INSTANCE, crdSafety="Warn"))
+
+
 # --- ways around
 
 
