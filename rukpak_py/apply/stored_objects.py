@@ -1,11 +1,14 @@
 """Reads all objects of a kind and judges them, in bounded memory whatever their number and sizes.
 
 They come in pages. A page that is too large is asked for again with fewer objects. Objects are decoded one at a time,
-in a thread: an event loop that judged 500 objects at once would do nothing else meanwhile.
+in a thread: an event loop that judged 500 objects at once would do nothing else meanwhile. A reading that is cancelled
+ends when its thread has ended, which is after the object in hand.
 """
 
 import asyncio
-from collections.abc import Sequence
+import threading
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TypeVar
 
 from rukpak_py.apply.crd_safety.judging import Offences, judge
 from rukpak_py.apply.crd_safety.upgrade import Comparison
@@ -17,6 +20,8 @@ from rukpak_py.kube.resources import Resource
 
 PAGE_BYTES = 12 * MIB
 FEWER = 8  # times fewer objects in the next try
+
+_Result = TypeVar("_Result")
 
 
 async def judge_stored(client: Client, resource: Resource, comparisons: Sequence[Comparison]) -> tuple[Offences, ...]:
@@ -39,14 +44,38 @@ async def _judge_all(client: Client, resource: Resource, comparisons: Sequence[C
             limit = max(limit // FEWER, 1)
             continue
         token = page.token
-        await asyncio.to_thread(_judge_page, page.items, comparisons, found)
+        await _judge_in_thread(page.items, comparisons, found)
         del page
         if not token:
             return found
 
 
-def _judge_page(items: list[LiveObject], comparisons: Sequence[Comparison], found: Sequence[Offences]) -> None:
+async def _judge_in_thread(
+    items: list[LiveObject], comparisons: Sequence[Comparison], found: Sequence[Offences]
+) -> None:
+    stop = threading.Event()
+    await to_the_end(asyncio.to_thread(_judge_page, items, comparisons, found, stop), on_cancel=stop.set)
+
+
+def _judge_page(
+    items: list[LiveObject], comparisons: Sequence[Comparison], found: Sequence[Offences], stop: threading.Event
+) -> None:
     for live in items:
+        if stop.is_set():
+            return
         name = f"{live.key.namespace}/{live.key.name}" if live.key.namespace else live.key.name
         for comparison, offences in zip(comparisons, found, strict=True):
             offences.add(name, judge(live.json or b"{}", comparison))
+
+
+async def to_the_end(job: Awaitable[_Result], *, on_cancel: Callable[[], None] = lambda: None) -> _Result:
+    """Await what a thread does. A caller that is cancelled goes on only once the thread has ended: it holds memory."""
+    task = asyncio.ensure_future(job)
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        on_cancel()
+        await asyncio.wait({task})
+        if not task.cancelled():
+            task.exception()  # asyncio logs an error that is never asked for
+        raise

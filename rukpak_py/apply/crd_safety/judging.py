@@ -19,7 +19,8 @@ GROUPS = 50  # of offences; the objects of more are counted
 
 
 def judge(obj: bytes, comparison: Comparison) -> list[Offence]:
-    found = _judged(orjson.loads(obj), comparison.new, comparison, prunes=comparison.prunes)
+    all_found = _judged(orjson.loads(obj), comparison.new, comparison, prunes=comparison.prunes)
+    found = [one for one in all_found if one.rule not in comparison.skips]
     if not found or comparison.old is None:
         return found
     former = {

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from rukpak_py.apply.crd_safety.definition import Definition
 from rukpak_py.apply.crd_safety.schema import Schema
 from rukpak_py.apply.crd_safety.schema_changes import SchemaChange, schema_changes
-from rukpak_py.apply.crd_safety.verdicts import LOSSES, Node, Rule, Verdict, verdict_of
+from rukpak_py.apply.crd_safety.verdicts import LOSSES, OF_VALUES, Node, Rule, Verdict, verdict_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,7 +18,7 @@ class Comparison:
     """One version of a CRD before and after. `old` None: the version is new, and stored objects are read with it.
 
     `prunes`, `pruned`: whether objects lose what the new schema, or the old one, does not have. `is_stored`: objects
-    are written in this version, too.
+    are written in this version, too. `skips`: rules that no object is judged by.
     """
 
     version: str
@@ -27,6 +27,7 @@ class Comparison:
     prunes: bool = True
     pruned: bool = True
     is_stored: bool = True
+    skips: frozenset[Rule] = frozenset()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,6 +42,21 @@ class CrdUpgrade:
     def refused(self) -> tuple[SchemaChange, ...]:
         """Changes that are refused whatever objects there are."""
         return tuple(one for one in self.changes if one.verdict is Verdict.LOSES and not one.needs_objects)
+
+    def without_values(self) -> "CrdUpgrade":
+        """The same, with the rules of values not checked: what is found says which fields objects have, and no more."""
+        changes = [
+            replace(one, rule=Rule.CEL, verdict=Verdict.NOTE, text=f"{one.text}; not checked")
+            if one.rule in OF_VALUES
+            else one
+            for one in self.changes
+        ]
+        changed = {one.version for one in changes if one.needs_objects}
+        kept = {
+            version: tuple(replace(one, skips=OF_VALUES) for one in comparisons if one.version in changed)
+            for version, comparisons in self.lists.items()
+        }
+        return replace(self, changes=tuple(changes), lists={version: found for version, found in kept.items() if found})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

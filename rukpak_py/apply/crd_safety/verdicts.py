@@ -44,6 +44,8 @@ class Rule(StrEnum):
 ANY_KEY = "*"  # of a map: in a path, all its keys
 LOSSES = frozenset({Rule.SCOPE, Rule.STORED_VERSION, Rule.FIELD, Rule.NULL})
 NOTES = frozenset({Rule.VERSION, Rule.DEFAULT, Rule.CEL})
+# Values of an object decide whether it fits these; for the others its fields and their types do.
+OF_VALUES = frozenset({Rule.COMPOSITION, Rule.SIZE, Rule.VALUE, Rule.DUPLICATES})
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
