@@ -8,6 +8,7 @@ before a ConfigMap is looked up and before its parts are compared, and a denial 
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.names import SourceType
@@ -22,6 +23,14 @@ SHOWN_BUNDLES = 100
 _NAME_CHARACTERS = frozenset("abcdefghijklmnopqrstuvwxyz0123456789-.")
 
 Denials = tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Decision:
+    """Answer to a review. `warnings` are shown to the client, whatever is decided."""
+
+    denials: Denials = ()
+    warnings: tuple[str, ...] = ()
 
 
 def bundle_denials(*, old: BundleSpec | None, new: BundleSpec, immutable: Mapping[str, bool]) -> Denials:

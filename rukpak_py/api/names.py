@@ -120,8 +120,10 @@ OPERATOR_LEASE = GROUP  # its Lease, in the system namespace
 OPERATOR_ACCOUNT = "core-admin"  # its service account, in the system namespace
 BUNDLE_WEBHOOK = f"vbundles.{GROUP}"
 CONFIG_MAP_WEBHOOK = f"vconfigmaps.{GROUP}"
+CRD_WEBHOOK = f"vcustomresourcedefinitions.{GROUP}"
 BUNDLE_WEBHOOK_PATH = "/validate-core-rukpak-io-v1alpha1-bundle"
 CONFIG_MAP_WEBHOOK_PATH = "/validate-core-v1-configmap"
+CRD_WEBHOOK_PATH = "/validate-crd"
 
 
 class SecretName(StrEnum):

@@ -1,4 +1,4 @@
-"""The admission webhooks for Bundles and for ConfigMaps. Every replica serves them.
+"""The admission webhooks for Bundles and for ConfigMaps, and what all webhooks share. Every replica serves them.
 
 They decide with the pure rules of `api.admission`; what those need to know comes through two ports. Whatever cannot
 be judged is refused with a message: a review we do not understand with 400, a port that fails with 503.
@@ -19,7 +19,7 @@ from aiohttp import web
 from aiohttp.http_exceptions import HttpProcessingError
 
 from rukpak_py.api.admission import (
-    Denials,
+    Decision,
     bundle_denials,
     config_map_created_denials,
     config_map_deleted_denials,
@@ -27,7 +27,7 @@ from rukpak_py.api.admission import (
     referenced_config_maps,
 )
 from rukpak_py.api.bundle import BundleSpec
-from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, GROUP
+from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK_PATH, CRD_WEBHOOK_PATH, GROUP
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB, LimitError, Limits
 from rukpak_py.core.logs import BoundedLog, OnceLog
@@ -53,7 +53,7 @@ LOOK_UP_SECONDS = 8.0  # the API server waits for 10
 IDLE_SECONDS = 120.0  # an API server ends connections that it has not used for 90 s; it must be the one that does
 _LOG = logging.getLogger(__name__)
 
-Rule = Callable[[AdmissionRequest], Awaitable[Denials]]
+Rule = Callable[[AdmissionRequest], Awaitable[Decision]]
 
 
 class ConfigMaps(Protocol):
@@ -107,36 +107,33 @@ class Admission:
         self._limits = limits
         self._reading = asyncio.Lock()
 
-    async def bundle(self, request: AdmissionRequest) -> Denials:
-        _expect(request, GROUP, BUNDLE_PLURAL)
+    async def bundle(self, request: AdmissionRequest) -> Decision:
+        expect(request, GROUP, BUNDLE_PLURAL)
         if request.operation not in {"CREATE", "UPDATE"}:
-            return ()
+            return Decision()
         new = await self._bundle_spec(request.object, "object")
         old = await self._bundle_spec(request.old_object, "oldObject") if request.operation == "UPDATE" else None
         if denials := denials_without_look_ups(old=old, new=new):
-            return denials
+            return Decision(denials=denials)
         flags = await self._flags(referenced_config_maps(new))
         immutable = {name: flag for name, flag in flags.items() if flag is not None}
-        return bundle_denials(old=old, new=new, immutable=immutable)
+        return Decision(denials=bundle_denials(old=old, new=new, immutable=immutable))
 
-    async def config_map(self, request: AdmissionRequest) -> Denials:
-        _expect(request, "", "configmaps")
+    async def config_map(self, request: AdmissionRequest) -> Decision:
+        expect(request, "", "configmaps")
         if request.namespace != self._system_namespace:
-            return ()
+            return Decision()
         match request.operation:
             case "CREATE":
                 config_map = read_object(request.object, "object", ConfigMapObject)
                 name = _name(config_map)
-                return config_map_created_denials(
-                    name=name,
-                    immutable=config_map.immutable is True,
-                    bundles=await self._bundles.using(name),
-                )
+                bundles, immutable = await self._bundles.using(name), config_map.immutable is True
+                return Decision(denials=config_map_created_denials(name=name, immutable=immutable, bundles=bundles))
             case "DELETE":
                 name = request.name or _name(read_object(request.old_object, "oldObject", ConfigMapObject))
-                return config_map_deleted_denials(name=name, bundles=await self._bundles.using(name))
+                return Decision(denials=config_map_deleted_denials(name=name, bundles=await self._bundles.using(name)))
             case _:
-                return ()
+                return Decision()
 
     async def _bundle_spec(self, raw: msgspec.Raw, what: str) -> BundleSpec:
         """Read the spec of a Bundle, up to the size of an object: items are made before they can be counted.
@@ -190,12 +187,16 @@ def webhook_app(
     limits: Limits = DEFAULT_LIMITS,
     clients: ReviewClients | None = None,
     *,
+    crds: Rule | None = None,
     reviews: ReviewsInFlight | None = None,
 ) -> web.Application:
-    """The application that answers reviews on both paths. `clients`: who may ask; None: anyone."""
+    """The application that answers reviews, on a path for each rule. `clients`: who may ask; None: anyone."""
     app = web.Application()
     reviews = reviews or ReviewsInFlight(limits)
-    for path, rule in ((BUNDLE_WEBHOOK_PATH, admission.bundle), (CONFIG_MAP_WEBHOOK_PATH, admission.config_map)):
+    rules: dict[str, Rule] = {BUNDLE_WEBHOOK_PATH: admission.bundle, CONFIG_MAP_WEBHOOK_PATH: admission.config_map}
+    if crds is not None:
+        rules[CRD_WEBHOOK_PATH] = crds
+    for path, rule in rules.items():
         app.router.add_post(path, _Webhook(rule, reviews, limits, clients).handle)
     return app
 
@@ -230,14 +231,14 @@ class _Webhook:
 
     async def _judge(self, body: bytes) -> web.Response:
         review = read_review(body)
-        denials = await self._rule(review)
+        decision = await self._rule(review)
         subject = shown(review.operation), shown(review.resource.resource), shown(review.namespace), shown(review.name)
-        if denials:
+        if decision.denials:
             operation, resource, _, name = subject
-            self._denials.tell(subject, f"denied: {operation} of {resource} {name!r}: {shown(denials[0])}")
+            self._denials.tell(subject, f"denied: {operation} of {resource} {name!r}: {shown(decision.denials[0])}")
         else:
             self._denials.over(subject)
-        return web.Response(body=answer(review.uid, denials), content_type="application/json")
+        return web.Response(body=answer(review.uid, decision), content_type="application/json")
 
     def _refused(self, status: int, text: str) -> web.Response:
         text = shown(text)
@@ -260,7 +261,7 @@ def _ender(request: web.Request) -> Callable[[], None]:
     return end
 
 
-def _expect(request: AdmissionRequest, group: str, resource: str) -> None:
+def expect(request: AdmissionRequest, group: str, resource: str) -> None:
     asked = request.resource
     if (asked.group, asked.resource, request.sub_resource) != (group, resource, ""):
         place = "/".join(filter(None, (asked.group, asked.resource, request.sub_resource)))

@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 import msgspec
 from aiohttp import web
 
-from rukpak_py.api.admission import Denials, denial_text
+from rukpak_py.api.admission import Decision, denial_text
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
@@ -99,13 +99,16 @@ def read_object(raw: msgspec.Raw, what: str, kind: type[_Object]) -> _Object:
         raise ReviewError(f"{what} of the review cannot be read: {error}") from error
 
 
-def answer(uid: str, denials: Denials) -> bytes:
+def answer(uid: str, decision: Decision) -> bytes:
     """The review's answer. Users of the original see the text twice, as reason and in the message.
 
     Without code 403 the API server would answer 400, and clients would read another reason. The causes tell it from a
     missing permission, for the operator itself: the object is what is refused.
     """
+    denials = decision.denials
     response: dict[str, Any] = {"uid": uid, "allowed": not denials}
+    if decision.warnings:
+        response["warnings"] = list(decision.warnings)
     if denials:
         text = denial_text(denials)
         details = {"causes": [{"reason": "FieldValueInvalid", "message": denial} for denial in dict.fromkeys(denials)]}
