@@ -3,6 +3,14 @@
 Bundles fail closed: nothing else guards their immutability. The match condition keeps the webhook out of updates that
 leave the spec alone, so labels and finalizers move while no operator runs. ConfigMaps fail open: failing closed, a
 stopped operator would block the ConfigMaps of its own namespace, those of its own upgrade included.
+
+CRDs fail open, too: any update of a CRD that we own comes by that webhook, those of a GitOps tool included. Our own
+writes do not: a gate has judged them, by the settings of the deployment. They are told by their field manager, because
+the user is the account of the deployment where it has one. A client that takes this name passes as it would with the
+annotation that switches the check off.
+
+An operator is called by the configuration of a former release while it is upgraded. So the status, and with it the
+readiness of the new pods, asks only for the webhooks that no release lacks (`GUARDS`).
 """
 
 import base64
@@ -12,13 +20,19 @@ from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from rukpak_py.api.names import (
+    BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_PLURAL,
     BUNDLE_WEBHOOK,
     BUNDLE_WEBHOOK_PATH,
+    CA_FIELD_MANAGER_PREFIX,
     CONFIG_MAP_WEBHOOK,
     CONFIG_MAP_WEBHOOK_PATH,
     CONTENT_SERVICE,
+    CRD_WEBHOOK,
+    CRD_WEBHOOK_PATH,
+    FIELD_MANAGER_PREFIX,
     GROUP,
+    OWNER_KIND_LABEL,
     VERSION,
     WEBHOOK_CONFIGURATION,
     WEBHOOK_SERVICE,
@@ -29,13 +43,18 @@ from rukpak_py.core.ca_bundles import WebhookClient, callers, trusts
 from rukpak_py.core.objects import ObjectKey
 
 Manifest = dict[str, Any]
-PATHS = {BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH, CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH}
+PATHS = {
+    BUNDLE_WEBHOOK: BUNDLE_WEBHOOK_PATH,
+    CONFIG_MAP_WEBHOOK: CONFIG_MAP_WEBHOOK_PATH,
+    CRD_WEBHOOK: CRD_WEBHOOK_PATH,
+}
+GUARDS = (BUNDLE_WEBHOOK, CONFIG_MAP_WEBHOOK)
 
 
 class ConfigurationState(Enum):
     OK = "ok"
     UNTRUSTED = "untrusted"  # it calls us and does not trust what we serve
-    REPLACED = "replaced"  # a webhook of ours is not in it, or calls another server
+    REPLACED = "replaced"  # one of `GUARDS` is not in it, or calls another server
     MISSING = "missing"
 
 
@@ -61,10 +80,7 @@ class OurWebhooks:
             "rules": [_rule(GROUP, VERSION, BUNDLE_PLURAL, "CREATE", "UPDATE")],
             "failurePolicy": "Fail",
             "matchConditions": [
-                {
-                    "name": "spec-is-new",
-                    "expression": "request.operation == 'CREATE' || object.spec != oldObject.spec",
-                }
+                _match("spec-is-new", "request.operation == 'CREATE' || object.spec != oldObject.spec")
             ],
         }
         config_maps = self._webhook(CONFIG_MAP_WEBHOOK, ca_bundle) | {
@@ -72,11 +88,24 @@ class OurWebhooks:
             "failurePolicy": "Ignore",
             "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": self.system_namespace}},
         }
+        by_us = " || ".join(
+            f"request.options.fieldManager.startsWith('{prefix}')"
+            for prefix in (FIELD_MANAGER_PREFIX, CA_FIELD_MANAGER_PREFIX)
+        )
+        crds = self._webhook(CRD_WEBHOOK, ca_bundle) | {
+            "rules": [_rule("apiextensions.k8s.io", "v1", "customresourcedefinitions", "UPDATE")],
+            "failurePolicy": "Ignore",
+            "objectSelector": {"matchLabels": {OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND}},
+            "matchConditions": [
+                _match("spec-is-new", "object.spec != oldObject.spec"),
+                _match("not-judged-yet", f"!(has(request.options.fieldManager) && ({by_us}))"),
+            ],
+        }
         return {
             "apiVersion": "admissionregistration.k8s.io/v1",
             "kind": "ValidatingWebhookConfiguration",
             "metadata": {"name": WEBHOOK_CONFIGURATION},
-            "webhooks": [bundles, config_maps],
+            "webhooks": [bundles, config_maps, crds],
         }
 
     def calls_us(self, caller: WebhookClient) -> bool:
@@ -91,12 +120,12 @@ class OurWebhooks:
         found = {caller.name: caller for caller in callers(configuration)}
         wrong = [
             f'webhook "{name}" ' + (f"calls {_target(found[name].config)}" if name in found else "is missing")
-            for name in PATHS
+            for name in GUARDS
             if name not in found or not self.calls_us(found[name])
         ]
         if wrong:
             return ConfigurationStatus(ConfigurationState.REPLACED, f"{subject}: {', '.join(wrong)}")
-        if certificate is None or not trusts(configuration, certificate, is_ours=self.calls_us):
+        if certificate is None or not trusts(configuration, certificate, is_ours=lambda one: one.name in GUARDS):
             text = f"{subject} does not trust the certificate of this operator"
             return ConfigurationStatus(ConfigurationState.UNTRUSTED, text)
         return ConfigurationStatus(ConfigurationState.OK)
@@ -115,6 +144,10 @@ class OurWebhooks:
             "sideEffects": "None",
             "timeoutSeconds": 10,
         }
+
+
+def _match(name: str, expression: str) -> Manifest:
+    return {"name": name, "expression": expression}
 
 
 def own_certificate(system_namespace: str, *urls: str) -> WantedCertificate:

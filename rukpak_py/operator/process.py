@@ -180,7 +180,7 @@ class Replica:
         return [
             Listener(probes, settings.probes, probe_port(settings.limits)),
             Listener(metrics_app(), settings.metrics, metrics_port(settings.limits)),
-            webhook_server(settings, admission, self._certificates),
+            webhook_server(settings, admission, self._client.in_lane(Lane.VITAL), self._certificates),
             self._content,
         ]
 

@@ -6,21 +6,24 @@ from pathlib import Path
 
 from rukpak_py.certificates.own_watch import OwnCertificates
 from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.kube.client import Client
 from rukpak_py.operator.settings import Settings
 from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
+from rukpak_py.server.crd_admission import CrdUpdates
 from rukpak_py.server.listener import Listener
 from rukpak_py.server.server_tls import ServerTls, server_context
 
 
-def webhook_server(settings: Settings, admission: Admission, certificates: OwnCertificates) -> Listener:
+def webhook_server(settings: Settings, admission: Admission, client: Client, certificates: OwnCertificates) -> Listener:
     """RukPakError when the authority of the clients cannot be read: no review would ever be answered."""
     file = ClientAuthorityFile(settings.webhook_client_ca)
     clients = None
     if settings.webhook_client_ca is not None:
         clients = ReviewClients(names=settings.webhook_client_names)
+    crds = CrdUpdates(client, reads_values=clients is not None, limits=settings.limits)
     tls = ServerTls(certificates.pair, file.read, authority=file.first())
     return Listener(
-        webhook_app(admission, settings.limits, clients),
+        webhook_app(admission, settings.limits, clients, crds=crds.judge),
         settings.webhook,
         webhook_port(settings.limits, clients),
         tls=tls.context,

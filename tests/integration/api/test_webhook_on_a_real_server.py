@@ -19,6 +19,7 @@ from e2e.cluster import binaries
 from e2e.cluster.control_plane import ControlPlane
 from e2e.cluster.credentials import WEBHOOK_CLIENT
 from e2e.cluster.ports import free_ports
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import API_VERSION, BUNDLE_WEBHOOK_PATH, GROUP, VERSION, WEBHOOK_CONFIGURATION, SecretName
 from rukpak_py.api.reading import read_bundle
 from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
@@ -32,6 +33,7 @@ from rukpak_py.kube.errors import ApiError, ForbiddenError, NotFoundError
 from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS, Resource
 from rukpak_py.kube.secrets import OwnSecrets
 from rukpak_py.server.admission import Admission, ReviewClients, webhook_app, webhook_port
+from rukpak_py.server.crd_admission import CrdUpdates
 from rukpak_py.server.listener import Address, Listener
 from rukpak_py.server.server_tls import ServerTls
 from tests.hostile.client import review_of
@@ -119,7 +121,14 @@ class Webhook:
 
 
 @asynccontextmanager
-async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> AsyncIterator[Webhook]:
+async def serving(
+    plane: ControlPlane,
+    clients: ReviewClients | None = None,
+    *,
+    crds_as: Account | None = None,
+    crd_seconds: float = 8.0,
+) -> AsyncIterator[Webhook]:
+    """`crds_as`: the identity that reads stored objects, in place of the administrator's."""
     async with Client(await load_connection(plane.kubeconfig)) as client, a_namespace(client, stays=True) as system:
         await client.create(CONFIG_MAPS, system, config_map("probe", immutable=False))
         ports = ClusterPorts(client=client, system=system)
@@ -133,7 +142,9 @@ async def serving(plane: ControlPlane, clients: ReviewClients | None = None) -> 
             webhooks=webhooks,
             elapsed=lambda: sum(passed),
         )
-        app = webhook_app(admission, DEFAULT_LIMITS, clients)
+        reader = client.acting_as(crds_as.user) if crds_as is not None else client
+        crds = CrdUpdates(reader, reads_values=clients is not None, seconds=crd_seconds)
+        app = webhook_app(admission, DEFAULT_LIMITS, clients, crds=crds.judge)
         app.on_response_prepare.append(end_connection)
         authority = (plane.state.pki / "ca.crt").read_bytes() if clients is not None else b""
         tls = ServerTls(lambda: keeper.pair, partial(returned, authority))

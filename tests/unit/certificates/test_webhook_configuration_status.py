@@ -10,6 +10,7 @@ import pytest
 from rukpak_py.api.names import BUNDLE_WEBHOOK_PATH
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks
 from rukpak_py.core import x509
+from rukpak_py.core.ca_bundles import ca_bundle_patch
 
 NOW = datetime.now(UTC)
 CA = x509.issue_ca(NOW)
@@ -42,6 +43,9 @@ FINE: dict[str, Edit] = {
     "another order": lambda webhooks: webhooks.reverse(),
     "another port of our Service": lambda webhooks: service(webhooks[0]).update(port=8443),
     "the port left to its default": lambda webhooks: service(webhooks[0]).pop("port"),
+    "of the release before the webhook for CRDs": lambda webhooks: webhooks.pop(),
+    "the webhook for CRDs is new and has no caBundle yet": lambda webhooks: webhooks[2]["clientConfig"].pop("caBundle"),
+    "the webhook for CRDs calls another server": lambda webhooks: webhooks[2].update(clientConfig={"url": "u"}),
 }
 
 
@@ -55,7 +59,7 @@ REPLACED: dict[str, tuple[Edit, str]] = {
         lambda webhooks: webhooks.clear(),
         'webhook "vbundles.core.rukpak.io" is missing, webhook "vconfigmaps.core.rukpak.io" is missing',
     ),
-    "one left out": (lambda webhooks: webhooks.pop(), 'webhook "vconfigmaps.core.rukpak.io" is missing'),
+    "one left out": (lambda webhooks: webhooks.pop(1), 'webhook "vconfigmaps.core.rukpak.io" is missing'),
     "a URL": (elsewhere("https://other"), 'webhook "vbundles.core.rukpak.io" calls https://other'),
     "another namespace": (
         lambda webhooks: service(webhooks[0]).update(namespace="other"),
@@ -72,6 +76,13 @@ REPLACED: dict[str, tuple[Edit, str]] = {
 def test_configuration_that_does_not_call_us_was_replaced(edit: Edit, detail: str) -> None:
     state, text = INSIDE.status(edited(INSIDE, edit), CERTIFICATE)
     assert (state, text) == (ConfigurationState.REPLACED, f"{SUBJECT}: {detail}")
+
+
+def test_webhook_for_crds_gets_our_authority_like_the_others() -> None:
+    patch = ca_bundle_patch(INSIDE.configuration(), CA.certificate, is_ours=INSIDE.calls_us)
+    assert [one["path"] for one in patch if one["op"] == "add"] == [
+        f"/webhooks/{index}/clientConfig/caBundle" for index in range(3)
+    ]
 
 
 def test_none_at_all_is_missing() -> None:

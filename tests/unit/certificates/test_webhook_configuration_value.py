@@ -32,6 +32,10 @@ def test_names_paths_and_policies_are_those_of_the_contract() -> None:
     assert bundles["rules"][0]["operations"] == ["CREATE", "UPDATE"]
     assert bundles["rules"][0]["resources"] == ["bundles"]
     assert config_maps["rules"][0]["operations"] == ["CREATE", "DELETE"]
+    crds = webhooks["vcustomresourcedefinitions.core.rukpak.io"]
+    assert crds["clientConfig"]["service"]["path"] == "/validate-crd"
+    assert (crds["failurePolicy"], crds["rules"][0]["operations"]) == ("Ignore", ["UPDATE"])
+    assert crds["objectSelector"] == {"matchLabels": {"core.rukpak.io/owner-kind": "BundleDeployment"}}
     assert config_maps["namespaceSelector"] == {"matchLabels": {"kubernetes.io/metadata.name": "sys"}}
     assert {(one["sideEffects"], one["timeoutSeconds"]) for one in webhooks.values()} == {("None", 10)}
     assert all("caBundle" not in one["clientConfig"] for one in webhooks.values())

@@ -29,8 +29,9 @@ def serving(authority: KeyPair) -> bytes:
 
 
 def configuration(*bundles: bytes) -> dict[str, Any]:
-    """Our two webhooks; an empty bundle leaves the field out, as the chart does."""
+    """Our first webhooks; an empty bundle leaves the field out, as the chart does."""
     manifest = OurWebhooks(system_namespace="sys").configuration()
+    manifest["webhooks"] = manifest["webhooks"][: len(bundles)]
     for webhook, bundle in zip(manifest["webhooks"], bundles, strict=True):
         if bundle:
             webhook["clientConfig"]["caBundle"] = base64.b64encode(bundle).decode()
