@@ -5,14 +5,14 @@ import binascii
 from collections.abc import Iterator
 from datetime import datetime
 
-from rukpak_py.api.names import CA_KEY, WEBHOOK_CONFIGURATION, WEBHOOK_SERVICE, SecretName
+from rukpak_py.api.names import BUNDLE_WEBHOOK, CA_KEY, CRD_WEBHOOK, WEBHOOK_CONFIGURATION, WEBHOOK_SERVICE, SecretName
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks, own_certificate
 from rukpak_py.cli.checks.facts import AfterFacts
 from rukpak_py.cli.checks.flags import OperatorFlags, flags_of
 from rukpak_py.cli.checks.operator import UPGRADE
 from rukpak_py.cli.checks.results import Check, CheckResult, Json, Section, Seen, Unread
 from rukpak_py.core import x509
-from rukpak_py.core.ca_bundles import callers
+from rukpak_py.core.ca_bundles import callers, trusts
 
 CERTIFICATE_KEY = "tls.crt"
 RENEWED = (
@@ -21,6 +21,7 @@ RENEWED = (
 )
 _CONFIGURATION = Check(Section.WEBHOOK, "webhook-configuration")
 _SERVICE = Check(Section.WEBHOOK, "webhook-service")
+_CRDS = Check(Section.WEBHOOK, "webhook-for-crds")
 _TRUST = Check(Section.WEBHOOK, "webhook-trust")
 _CERTIFICATE = Check(Section.WEBHOOK, "serving-certificate")
 _AUTHORITY = Check(Section.WEBHOOK, "authority")
@@ -43,29 +44,37 @@ def _configuration(facts: AfterFacts, webhooks: OurWebhooks, serving: bytes | Un
     if isinstance(found, Unread):
         yield _CONFIGURATION.unread(found, about)
         return
-    certificate = serving if isinstance(serving, bytes) else None
-    state, detail = webhooks.status(found, certificate)
+    state, detail = webhooks.status(found, serving if isinstance(serving, bytes) else None)
     match state:
         case ConfigurationState.MISSING | ConfigurationState.REPLACED:
             yield _CONFIGURATION.error(f"{detail}: the spec of Bundles is not guarded", UPGRADE, about)
             return
         case _:
             yield _CONFIGURATION.ok("the API server calls the webhooks of this operator", about)
-    yield _trust(found or {}, webhooks, serving, about, is_trusted=state is ConfigurationState.OK)
+    yield _crds(found or {}, webhooks, about)
+    yield _trust(found or {}, webhooks, serving, about)
 
 
-def _trust(
-    configuration: Json, webhooks: OurWebhooks, serving: bytes | Unread | None, about: str, *, is_trusted: bool
-) -> CheckResult:
+def _crds(configuration: Json, webhooks: OurWebhooks, about: str) -> CheckResult:
+    found = next((one for one in callers(configuration) if one.name == CRD_WEBHOOK), None)
+    if found is not None and webhooks.calls_us(found):
+        return _CRDS.ok("updates of CRDs of BundleDeployments are checked, whoever makes them", about)
+    what = "is missing" if found is None else "calls another server"
+    text = f'webhook "{CRD_WEBHOOK}" {what}: updates of CRDs that the operator does not make are not checked'
+    return _CRDS.warning(text, UPGRADE, about)
+
+
+def _trust(configuration: Json, webhooks: OurWebhooks, serving: bytes | Unread | None, about: str) -> CheckResult:
     hint = "The leader sets caBundle within a second: see its log, and whether another tool resets the field."
     ours = [one for one in callers(configuration) if webhooks.calls_us(one)]
     if empty := [one.name for one in ours if not one.ca_bundle]:
-        return _TRUST.error(f"caBundle of {', '.join(empty)} is empty: Bundles cannot be created", hint, about)
+        consequence = "Bundles cannot be created" if BUNDLE_WEBHOOK in empty else "it is not called"
+        return _TRUST.error(f"caBundle of {', '.join(empty)} is empty: {consequence}", hint, about)
     if isinstance(serving, Unread):
         return _TRUST.unread(serving, f"Secret {SecretName.SERVING}")
     if serving is None:
         return _TRUST.error("there is no serving certificate to trust", RENEWED, about)
-    if not is_trusted:
+    if not trusts(configuration, serving, is_ours=webhooks.calls_us):
         return _TRUST.error("caBundle is of another authority than the serving certificate", hint, about)
     return _TRUST.ok("caBundle is of the authority of the serving certificate", about)
 

@@ -93,7 +93,7 @@ class Installed:
             WEBHOOK_CONFIGURATIONS,
             "",
             WEBHOOK_CONFIGURATION,
-            *({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": bundle} for index in (0, 1)),
+            *({"op": "add", "path": f"/webhooks/{index}/clientConfig/caBundle", "value": bundle} for index in range(3)),
         )
 
     async def lead(self, *, renewed: datetime | None = None) -> None:

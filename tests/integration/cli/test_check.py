@@ -187,6 +187,10 @@ async def webhook_is_missing(installation: Installed) -> None:
     await installation.admin.delete(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION)
 
 
+async def webhook_for_crds_is_missing(installation: Installed) -> None:
+    await installation.change(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION, removed("/webhooks/2"))
+
+
 async def webhook_is_another(installation: Installed) -> None:
     path = "/webhooks/0/clientConfig/service/namespace"
     await installation.change(WEBHOOK_CONFIGURATIONS, "", WEBHOOK_CONFIGURATION, replaced(path, "other"))
@@ -257,6 +261,7 @@ BROKEN: dict[str, dict[Break, dict[str, Level]]] = {  # what goes together, beca
     "replaced": {
         another_authority_is_trusted: {"webhook-trust": ERROR},
         image_is_another: {"version": WARNING},
+        webhook_for_crds_is_missing: {"webhook-for-crds": WARNING},
     },
     "misled": {webhook_is_another: {"webhook-configuration": ERROR}},
 }

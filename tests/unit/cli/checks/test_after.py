@@ -1,6 +1,7 @@
 """Judgments about an installed operator: a sound installation passes, and each broken fact is one finding."""
 
-from collections.abc import Mapping
+from base64 import b64encode
+from collections.abc import Callable, Mapping
 from copy import deepcopy
 from dataclasses import replace
 from datetime import timedelta
@@ -195,6 +196,31 @@ def test_ca_bundle_that_does_not_trust_the_certificate_is_an_error(authority: by
     configuration = OurWebhooks(system_namespace=sound.NAMESPACE).configuration(authority)
     (found,) = wrong(replace(sound.after(), webhook=sound.webhook(configuration=configuration)))
     assert (found.check, found.level) == ("webhook-trust", ERROR)
+    assert words in found.message
+
+
+@pytest.mark.parametrize(
+    ("edit", "check", "level", "words"),
+    [
+        (lambda webhooks: webhooks.pop(), "webhook-for-crds", WARNING, "is missing: updates of CRDs"),
+        (lambda webhooks: webhooks[2].update(clientConfig={"url": "u"}), "webhook-for-crds", WARNING, "another server"),
+        (lambda webhooks: webhooks[2]["clientConfig"].pop("caBundle"), "webhook-trust", ERROR, "it is not called"),
+        (
+            lambda webhooks: webhooks[2]["clientConfig"].update(caBundle=b64encode(OTHERS_CA.certificate).decode()),
+            "webhook-trust",
+            ERROR,
+            "of another authority",
+        ),
+    ],
+    ids=["missing", "another server", "no caBundle", "another authority"],
+)
+def test_webhook_for_crds_has_findings_of_its_own(
+    edit: Callable[[list[Json]], object], check: str, level: Level, words: str
+) -> None:
+    configuration = OurWebhooks(system_namespace=sound.NAMESPACE).configuration(sound.AUTHORITY.certificate)
+    edit(configuration["webhooks"])
+    (found,) = wrong(replace(sound.after(), webhook=sound.webhook(configuration=configuration)))
+    assert (found.check, found.level) == (check, level)
     assert words in found.message
 
 
