@@ -13,6 +13,7 @@ from rukpak_py.api.names import SAFE_CRD_UPGRADE_ANNOTATION
 from rukpak_py.apply.crd_safety.definition import Definition, UnreadableDefinitionError, read_definition
 from rukpak_py.apply.crd_safety.judging import Offences
 from rukpak_py.apply.crd_safety.upgrade import CrdUpgrade, compare_definitions
+from rukpak_py.apply.crd_safety.values import ExcessiveDefaultsError
 from rukpak_py.apply.crd_safety.verdicts import Rule, Verdict
 from rukpak_py.apply.stored_objects import judge_stored, to_the_end
 from rukpak_py.core.objects import GroupVersionKind
@@ -53,6 +54,8 @@ async def review_upgrade(
         return await _review(client, old, upgrade if reads_values else upgrade.without_values())
     except RecursionError as error:
         raise UnreadableDefinitionError("it nests too deeply") from error
+    except ExcessiveDefaultsError as error:
+        raise UnreadableDefinitionError(str(error)) from error
 
 
 def _compared(live: bytes | Mapping[str, Any], new: bytes | Mapping[str, Any]) -> tuple[Definition, CrdUpgrade]:

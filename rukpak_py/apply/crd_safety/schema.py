@@ -5,7 +5,7 @@ Schemas of `allOf`, `anyOf`, `oneOf` and `not` have the same form.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -73,6 +73,24 @@ class Schema:
     def has_rules_of_values(self) -> bool:
         return bool(self.enum is not None or self.limits or self.compositions or self.negated or self.required)
 
+    @cached_property
+    def default_size(self) -> int:
+        """Number of values in the default."""
+        return _size(self.default)
+
+    def without_values(self) -> "Schema":
+        """The same without the rules that values decide. They cost the most, so none of them is tried and then left."""
+        return replace(
+            self,
+            properties={name: one.without_values() for name, one in self.properties.items()},
+            additional=self.additional.without_values() if isinstance(self.additional, Schema) else self.additional,
+            items=self.items.without_values() if self.items is not None else None,
+            enum=None,
+            limits={},
+            compositions={},
+            negated=None,
+        )
+
     def of_field(self, name: str) -> "Schema | None":
         """Schema of the value of a key; None: it has none."""
         found = self.properties.get(name)
@@ -84,6 +102,16 @@ class Schema:
 def comparable(value: Any) -> bytes:
     """Equal for values that JSON Schema calls equal: 1 is 1.0."""
     return canonical_json(_plain(value))
+
+
+def _size(value: Any) -> int:
+    match value:
+        case dict():
+            return 1 + sum(map(_size, value.values()))
+        case list():
+            return 1 + sum(map(_size, value))
+        case _:
+            return 1
 
 
 def _plain(value: Any) -> Any:

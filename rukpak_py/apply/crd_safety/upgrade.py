@@ -29,6 +29,10 @@ class Comparison:
     is_stored: bool = True
     skips: frozenset[Rule] = frozenset()
 
+    def without_values(self) -> "Comparison":
+        old = self.old.without_values() if self.old is not None else None
+        return replace(self, old=old, new=self.new.without_values(), skips=OF_VALUES)
+
 
 @dataclass(frozen=True, kw_only=True)
 class CrdUpgrade:
@@ -53,7 +57,7 @@ class CrdUpgrade:
         ]
         changed = {one.version for one in changes if one.needs_objects}
         kept = {
-            version: tuple(replace(one, skips=OF_VALUES) for one in comparisons if one.version in changed)
+            version: tuple(one.without_values() for one in comparisons if one.version in changed)
             for version, comparisons in self.lists.items()
         }
         return replace(self, changes=tuple(changes), lists={version: found for version, found in kept.items() if found})

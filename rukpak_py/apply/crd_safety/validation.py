@@ -208,5 +208,4 @@ def _errors_of_list(value: list[Any], schema: Schema, place: _Place) -> Iterator
         encoded = comparable(identity)
         if encoded in seen:
             yield place.offence(Rule.DUPLICATES, f"Duplicate value in a list of type {schema.list_type}")
-            return
         seen.add(encoded)

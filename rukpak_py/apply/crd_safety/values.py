@@ -1,6 +1,9 @@
 """An object as an API server reads it with a schema: what no schema names is dropped, defaults are filled in.
 
 Both change the object in place, and drop in the server's order: unknown fields, nulls, then defaults are set.
+
+A default may be a list, whose items get defaults in their turn: a small schema can ask for gigabytes. So what is filled
+in is counted.
 """
 
 from collections.abc import Iterator
@@ -9,6 +12,15 @@ from typing import Any
 
 from rukpak_py.apply.crd_safety.schema import ABSENT, METADATA, Json, Schema
 from rukpak_py.apply.crd_safety.verdicts import ANY_KEY, below
+
+MOST_FILLED_IN = 1_000_000  # values, in one object; a hundred MiB
+
+
+class ExcessiveDefaultsError(Exception):
+    """Defaults would make an object too large."""
+
+    def __init__(self) -> None:
+        super().__init__(f"its defaults add more than {MOST_FILLED_IN} values to an object")
 
 
 def prune(value: Any, schema: Schema | None, path: str = "", *, is_object: bool = True) -> Iterator[str]:
@@ -54,19 +66,25 @@ def drop_nulls(value: Any, schema: Schema | None, path: str = "") -> Iterator[st
                 yield from drop_nulls(value[name], of_field, step(path, schema, name))
 
 
-def set_defaults(value: Any, schema: Schema | None) -> None:
+def set_defaults(value: Any, schema: Schema | None, left: int = MOST_FILLED_IN) -> int:
+    """Fill in defaults; returns how many more values may be filled in. Raises `ExcessiveDefaultsError`."""
     if schema is None:
-        return
+        return left
     if isinstance(value, list):
         for one in value:
-            set_defaults(one, schema.items)
+            left = set_defaults(one, schema.items, left)
     elif isinstance(value, dict):
-        _set_defaults_of_fields(value, schema)
+        left = _set_defaults_of_fields(value, schema, left)
         for name, one in value.items():
-            set_defaults(one, schema.of_field(name))
+            left = set_defaults(one, schema.of_field(name), left)
+    return left
 
 
-def _set_defaults_of_fields(value: Json, schema: Schema) -> None:
+def _set_defaults_of_fields(value: Json, schema: Schema, left: int) -> int:
     for name, of_field in schema.properties.items():
         if of_field.default is not ABSENT and name not in value:
+            left -= of_field.default_size
+            if left < 0:
+                raise ExcessiveDefaultsError
             value[name] = deepcopy(of_field.default)
+    return left

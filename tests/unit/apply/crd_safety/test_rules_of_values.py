@@ -6,10 +6,11 @@ import pytest
 
 from rukpak_py.apply.crd_safety.definition import read_definition
 from rukpak_py.apply.crd_safety.judging import judge
-from rukpak_py.apply.crd_safety.upgrade import CrdUpgrade, compare_definitions
+from rukpak_py.apply.crd_safety.upgrade import Comparison, CrdUpgrade, compare_definitions
+from rukpak_py.apply.crd_safety.values import ExcessiveDefaultsError
 from rukpak_py.apply.crd_safety.verdicts import Rule
 from tests.manifests import crd
-from tests.unit.apply.crd_safety.schemas import TEXT, WHOLE, Json, an_object
+from tests.unit.apply.crd_safety.schemas import TEXT, WHOLE, Json, an_object, of_spec
 
 FIELDS: Json = {"a": TEXT, "b": TEXT, "list": {"type": "array", "items": TEXT}}
 
@@ -47,6 +48,29 @@ def test_objects_are_judged_by_the_other_rules_alone(rules: Json) -> None:
     for value in ("x", "y"):
         found = judge(json.dumps(an_object({"a": value, "b": "1", "list": [value, value]})).encode(), comparison)
         assert [(one.rule, one.path) for one in found] == [(Rule.TYPE, "spec.b")]
+
+
+def test_two_equal_keys_do_not_hide_that_another_item_has_none() -> None:
+    """A default for a key could be compared with the keys of others otherwise."""
+    items = {"type": "object", "properties": {"k": TEXT | {"default": "x"}, "n": TEXT}}
+    old = {"type": "array", "items": {"type": "object", "properties": {"k": TEXT, "n": TEXT}}}
+    new = {"type": "array", "items": items, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k", "n"]}
+    comparison = Comparison(version="v1", old=of_spec({"l": old}), new=of_spec({"l": new})).without_values()
+    found = [
+        judge(json.dumps(an_object({"l": [{"k": key, "n": "1"}, {"n": "1"}, {"k": "z"}]})).encode(), comparison)
+        for key in ("x", "y")
+    ]
+    assert found[0] == found[1]
+    assert [one.rule for one in found[0]] == [Rule.MAP_KEYS]
+
+
+def test_defaults_of_defaults_are_bounded() -> None:
+    many = {f"f{number}": TEXT | {"default": "x"} for number in range(1000)}
+    items = {"type": "object", "properties": many}
+    schema = of_spec({"l": {"type": "array", "default": [{} for _ in range(2000)], "items": items}})
+    comparison = Comparison(version="v1", old=of_spec({}), new=schema)
+    with pytest.raises(ExcessiveDefaultsError, match="more than 1000000 values"):
+        judge(json.dumps(an_object({})).encode(), comparison)
 
 
 def test_changes_of_fields_stay_as_they_are() -> None:
