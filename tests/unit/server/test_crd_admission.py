@@ -215,7 +215,7 @@ def forbidden() -> ForbiddenError:
 UNREADABLE: dict[str, tuple[Document, str]] = {
     "no spec": ({"metadata": {"name": NAME}}, "Object missing required field `spec`"),
     "too large": (definition({"a" * 4_000_000: TEXT}), "the CRD exceeds the limit of 3 MiB"),
-    "too many parts": (definition({f"a{number}": {} for number in range(60_000)}), "more than 50000 parts"),
+    "too many parts": (definition({f"a{number}": {} for number in range(60_000)}), "more than 100000 parts"),
 }
 
 
