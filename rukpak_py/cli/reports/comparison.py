@@ -7,9 +7,10 @@ import orjson
 
 from rukpak_py.apply.crd_safety.schema_changes import SchemaChange
 from rukpak_py.apply.crd_safety.verdicts import Verdict
+from rukpak_py.apply.field_differences import Difference, FieldChange
 from rukpak_py.apply.permissions.grants import RoleReference
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
-from rukpak_py.cli.comparison import Difference, FieldChange, RenderingComparison
+from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey

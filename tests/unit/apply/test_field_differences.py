@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.cli.comparison import Difference, FieldChange, differences
+from rukpak_py.apply.field_differences import Difference, FieldChange, differences
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),
