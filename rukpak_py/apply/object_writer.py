@@ -72,6 +72,15 @@ class ObjectWriter:
         except RukPakError as error:
             return failure_of_change(change, error)
 
+    async def preview(self, target: Target, change: Change) -> tuple[bytes, bytes]:
+        """The whole object as it is, and as the server would store it: a GET and a dry run.
+
+        Raises what the server would refuse.
+        """
+        live = await target.client.get(_resource(target, change), change.key.namespace, change.key.name)
+        body = _trial_body(change)
+        return live, (await self._send(target, change, body, force=True, dry_run=True, whole=True)).body
+
     async def _dry_run(self, target: Target, change: Change) -> Failure | None:
         """Send the change as a dry run; return what is wrong with the answer."""
         if change.action is Action.CREATE_ONCE:
@@ -221,6 +230,7 @@ class ObjectWriter:
         *,
         force: bool,
         dry_run: bool = False,
+        whole: bool = False,
         change_set: ChangeSet | None = None,
     ) -> ApplyAnswer:
         """Send one apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
@@ -235,6 +245,7 @@ class ObjectWriter:
                     field_manager=target.owner.manager,
                     force=force,
                     dry_run=dry_run,
+                    whole=whole,
                 )
             except SchemaError as error:
                 if attempt == REPAIRS or not error.unknown_fields or not is_builtin(key.group):

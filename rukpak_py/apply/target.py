@@ -44,6 +44,16 @@ class LastApplied:
         self.absent.discard(live.key)
         self.again.discard(live.key)
 
+    def copied(self) -> "LastApplied":
+        return LastApplied(
+            fields=dict(self.fields),
+            uids=dict(self.uids),
+            absent=set(self.absent),
+            again=set(self.again),
+            deleted_to_replace=dict(self.deleted_to_replace),
+            only_replaced=dict(self.only_replaced),
+        )
+
     def apply_again(self) -> None:
         self.again = set(self.fields)
 

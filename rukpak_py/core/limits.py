@@ -85,6 +85,7 @@ class Limits:
     upload_seconds: int = _limit(300, "seconds that an upload may take")
     uploads: int = _limit(8, "number of uploads that are received at a time; others wait")
     permission_reports: int = _limit(4, "number of reports on permissions that are made at a time; others are refused")
+    plan_reports: int = _limit(2, "number of plans of upgrades that are made at a time; others are refused")
     review_bytes: int = _limit(8 * MIB, "size of one admission review")
     reviews_bytes: int = _limit(
         64 * MIB, "size of all admission reviews together that are received or judged at a time; the oldest gives way"

@@ -18,11 +18,15 @@ from rukpak_py.kube.resources import Resource
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ApplyAnswer:
-    """The answer to an apply. `resent`: an answer was lost and the request repeated, so 200 may be our own create."""
+    """The answer to an apply. `resent`: an answer was lost and the request repeated, so 200 may be our own create.
+
+    `body`: the whole object as JSON, where it was asked for.
+    """
 
     status: int
     object: LiveObject
     resent: bool = False
+    body: bytes = b""
 
     @property
     def created(self) -> bool:

@@ -242,8 +242,12 @@ class Client:
         field_manager: str,
         force: bool,
         dry_run: bool = False,
+        whole: bool = False,
     ) -> ApplyAnswer:
-        """Server-side apply. Without `force` other managers' fields raise `FieldConflictError`."""
+        """Server-side apply. Without `force` other managers' fields raise `FieldConflictError`.
+
+        `whole`: the answer has the object, and not only its metadata.
+        """
         call = Call(
             method="PATCH",
             verb="apply",
@@ -253,12 +257,14 @@ class Client:
             params={"fieldManager": field_manager, "force": "true" if force else "false"},
             body=body,
             content_type=APPLY_PATCH,
-            accept=METADATA_ONLY,
+            accept=JSON if whole else METADATA_ONLY,
             dry_run=dry_run,
         )
         answer = await self._send(call)
         applied = read_object(resource, answer, full=False)
-        return ApplyAnswer(status=answer.status, object=applied, resent=answer.resent)
+        return ApplyAnswer(
+            status=answer.status, object=applied, resent=answer.resent, body=answer.body if whole else b""
+        )
 
     async def patch(
         self,

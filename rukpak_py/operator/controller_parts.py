@@ -4,7 +4,6 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.apply.engine import Engine
 from rukpak_py.apply.inventory import Inventory
@@ -36,6 +35,7 @@ from rukpak_py.controllers.deployment.lookups import LookupPolicy
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.permission_report import PermissionReports
 from rukpak_py.controllers.deployment.permission_review import PermissionReview
+from rukpak_py.controllers.deployment.plan_report import PlanReports
 from rukpak_py.controllers.deployment.planning import Planner
 from rukpak_py.controllers.deployment.reconcile import DeploymentReconciler
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
@@ -179,6 +179,34 @@ class DeploymentParts:
             rendering=rendering,
             review=review,
         )
+        engine = Engine(around.inventory, is_established=around.cluster.is_established)
+        certificates = CertificateStage(
+            self._certificates, self.serving_secrets, around.inventory, target_of=planner.target_of
+        )
+        gates = Gates(
+            engine=engine,
+            cluster=around.cluster,
+            existence=existence,
+            deployments=deployments,
+            states=self.states,
+            permissions=review,
+        )
+        approval = UpgradeApproval(rendering, self._writer)
+        self.plan_reports = PlanReports(
+            around.identities,
+            deployments=deployments,
+            states=self.states,
+            templates=templates,
+            values=self._values,
+            attempts=attempts,
+            rendering=rendering,
+            kinds=kinds,
+            planner=planner,
+            gates=gates,
+            engine=engine,
+            certificates=certificates,
+            approval=approval,
+        )
         uninstall = Uninstall(
             around.client,
             around.inventory,
@@ -205,12 +233,14 @@ class DeploymentParts:
             content=self._content_reconciler(
                 around,
                 rendering,
-                existence,
                 ReleaseHooks(hooks, superseded),
                 kinds=kinds,
                 planner=planner,
                 form=form,
-                review=review,
+                engine=engine,
+                certificates=certificates,
+                gates=gates,
+                approval=approval,
             ),
             ownership_form=form,
             hooks=superseded,
@@ -222,6 +252,7 @@ class DeploymentParts:
             self._render_jobs.drop,
             self._compare_jobs.drop,
             renderer.ended,
+            self.plan_reports.ended,
             self._values.ended,
             around.router.waiting.ended,
             around.judging.forget,
@@ -256,28 +287,16 @@ class DeploymentParts:
         self,
         around: DeploymentDependencies,
         rendering: RenderingStage,
-        existence: Existence[BundleDeployment],
         hooks: ReleaseHooks,
         *,
         kinds: Kinds,
         planner: Planner,
         form: OwnershipForm,
-        review: PermissionReview,
+        engine: Engine,
+        certificates: CertificateStage,
+        gates: Gates,
+        approval: UpgradeApproval,
     ) -> ContentReconciler:
-        inventory = around.inventory
-        deployments = around.router.deployments.cache
-        engine = Engine(inventory, is_established=around.cluster.is_established)
-        certificates = CertificateStage(
-            self._certificates, self.serving_secrets, inventory, target_of=planner.target_of
-        )
-        gates = Gates(
-            engine=engine,
-            cluster=around.cluster,
-            existence=existence,
-            deployments=deployments,
-            states=self.states,
-            permissions=review,
-        )
         applier = Applier(engine, kinds, certificates, has_namespace=around.cluster.has_namespace)
         return ContentReconciler(
             kinds=kinds,
@@ -288,10 +307,10 @@ class DeploymentParts:
             applier=applier,
             certificates=certificates,
             hooks=hooks,
-            after_apply=AfterApply(inventory, client_of=kinds.client_of, now=around.now),
+            after_apply=AfterApply(around.inventory, client_of=kinds.client_of, now=around.now),
             half_upgrade=HalfUpgrade(planner=planner, rendering=rendering, gates=gates, applier=applier),
             generated=GeneratedSecrets(self._second_rendering),
-            approval=UpgradeApproval(rendering, self._writer),
+            approval=approval,
         )
 
 

@@ -76,10 +76,19 @@ class Leader:
 
         UnavailableError: this replica does not know the deployments, or not yet.
         """
-        if not self._handed_over[BUNDLE_DEPLOYMENTS.plural].is_set():
-            raise UnavailableError("the BundleDeployments are not known to this replica, or not yet")
+        self._check_deployments_are_known()
         report = await self._parts.deployments.permission_reports.of(name, may_impersonate)
         return msgspec.json.encode(report) if report is not None else None
+
+    async def plan_of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> bytes | None:
+        """What a BundleDeployment would have done by its template now, as JSON; with the same answers otherwise."""
+        self._check_deployments_are_known()
+        report = await self._parts.deployments.plan_reports.of(name, may_impersonate)
+        return await asyncio.to_thread(msgspec.json.encode, report) if report is not None else None
+
+    def _check_deployments_are_known(self) -> None:
+        if not self._handed_over[BUNDLE_DEPLOYMENTS.plural].is_set():
+            raise UnavailableError("the BundleDeployments are not known to this replica, or not yet")
 
     @property
     def served(self) -> ServedContent:

@@ -200,6 +200,7 @@ class Replica:
                 unavailable=served.unavailable,
             ),
             permissions=self._leader.permissions_of,
+            plans=self._leader.plan_of,
             may_impersonate=reviews.may_impersonate,
             limits=settings.limits,
         )

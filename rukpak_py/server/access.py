@@ -29,6 +29,7 @@ REMEMBERED = 4096
 REVIEWS = 8  # at a time: callers without any right must not keep the operator from its own requests
 
 PERMISSIONS_PATH = "/permissions/"  # and the name of a BundleDeployment
+PLANS_PATH = "/plans/"  # the same
 _VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -90,9 +91,9 @@ class ApiReviews:
         return Identity(user=user.username, uid=user.uid, groups=user.groups, extra=user.extra)
 
     async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool:
-        """Permissions of a deployment are for users who may read the deployment."""
-        if path.startswith(PERMISSIONS_PATH):
-            name = path.removeprefix(PERMISSIONS_PATH)
+        """Permissions and the plan of a deployment are for users who may read the deployment."""
+        if path.startswith((PERMISSIONS_PATH, PLANS_PATH)):
+            name = path.split("/", 2)[2]
             what = {"group": GROUP, "resource": BUNDLE_DEPLOYMENT_PLURAL, "name": name}
             return bool(name) and await self._review(identity, {"resourceAttributes": {**what, "verb": verb}})
         return await self._review(identity, {"nonResourceAttributes": {"path": path, "verb": verb}})

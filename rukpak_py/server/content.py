@@ -4,6 +4,7 @@
     GET, HEAD /uploads/<bundle>.tgz    what was uploaded, as it came
     PUT       /uploads/<bundle>.tgz    upload
     GET, HEAD /permissions/<name>      permissions that the account of a BundleDeployment needs, and those that it lacks
+    GET, HEAD /plans/<name>            what a BundleDeployment would do by its template now
 
 Callers without the right learn nothing about what exists, and lose their connection. Only the leader has content;
 another replica answers here only when it cannot pass a connection on (see `forwarding`).
@@ -29,6 +30,7 @@ from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.server.access import (
     PERMISSIONS_PATH,
+    PLANS_PATH,
     AccessControl,
     ClientCredentials,
     ForbiddenPathError,
@@ -48,7 +50,7 @@ _CHUNK = 128 * 1024
 _IDENTITY = web.RequestKey("identity", Identity)
 
 MayImpersonate = Callable[[Account], Awaitable[bool]]
-Permissions = Callable[[str, MayImpersonate], Awaitable[bytes | None]]
+Report = Callable[[str, MayImpersonate], Awaitable[bytes | None]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 
 
@@ -76,23 +78,27 @@ class ContentApp:
         bundles: LiveBundles,
         content: LeaderContent,
         uploads: Uploads,
-        permissions: Permissions,
+        permissions: Report,
+        plans: Report,
         may_impersonate: Callable[[Identity, Account], Awaitable[bool]],
         limits: Limits,
     ) -> None:
-        """`permissions`: by the name of a BundleDeployment, as JSON, for clients that may impersonate its account.
+        """`permissions`, `plans`: by the name of a BundleDeployment, as JSON, for clients that may impersonate its
+        account.
 
-        None: there is no such deployment. The class of its error decides the status; see `permission_report`.
+        None: there is no such deployment. The class of its error decides the status; see `report_errors`.
         """
         self._access = access
         self._bundles = bundles
         self._content = content
         self._uploads = uploads
         self._permissions = permissions
+        self._plans = plans
         self._may_impersonate = may_impersonate
         self._limits = limits
         self._places = asyncio.Semaphore(limits.uploads)
-        self._reports = asyncio.Semaphore(limits.permission_reports)
+        self._permission_places = asyncio.Semaphore(limits.permission_reports)
+        self._plan_places = asyncio.Semaphore(limits.plan_reports)
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._guard])
@@ -100,12 +106,13 @@ class ContentApp:
         app.router.add_get(f"/uploads/{_NAME}.tgz", self._get_upload)
         app.router.add_put(f"/uploads/{_NAME}.tgz", self._put_upload)
         app.router.add_get(f"{PERMISSIONS_PATH}{_NAME}", self._get_permissions)
+        app.router.add_get(f"{PLANS_PATH}{_NAME}", self._get_plan)
         return app
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         what = request.path.removeprefix("/").partition("/")[0]
-        what = what if what in {"bundles", "uploads", "permissions"} else "other"
+        what = what if what in {"bundles", "uploads", "permissions", "plans"} else "other"
         method = request.method if request.method in _METHODS else "other"
         code = 499  # the client went away, or was sent away
         try:
@@ -160,13 +167,22 @@ class ContentApp:
         return await send(request, archive, silence=self._limits.server_silence_seconds)
 
     async def _get_permissions(self, request: web.Request) -> web.StreamResponse:
+        return await self._report(request, self._permissions, self._permission_places, "permission_reports")
+
+    async def _get_plan(self, request: web.Request) -> web.StreamResponse:
+        return await self._report(request, self._plans, self._plan_places, "plan_reports")
+
+    async def _report(
+        self, request: web.Request, make: Report, places: asyncio.Semaphore, limit: str
+    ) -> web.StreamResponse:
+        """`limit`: the name of that on the places."""
         name = request.match_info["name"]
-        if self._reports.locked():
-            text = str(self._limits.exceeded("permission_reports", "the number of reports that are made now"))
+        if places.locked():
+            text = str(self._limits.exceeded(limit, "the number of reports that are made now"))
             return _refused(_text(429, text, headers={"Retry-After": "1"}))
         try:
-            async with self._reports:
-                report = await self._permissions(name, partial(self._may_impersonate, request[_IDENTITY]))
+            async with places:
+                report = await make(name, partial(self._may_impersonate, request[_IDENTITY]))
         except AccessError as error:
             return _refused(_text(403, str(error)))
         except ContentError as error:

@@ -93,9 +93,15 @@ class ContentServer:
 
     async def permissions_of(self, deployment: str) -> bytes:
         """Permissions that the account of a BundleDeployment needs, as JSON."""
+        return await self._report(f"/permissions/{deployment}")
 
+    async def plan_of(self, deployment: str) -> bytes:
+        """The plan of what a BundleDeployment wants now, as JSON."""
+        return await self._report(f"/plans/{deployment}")
+
+    async def _report(self, path: str) -> bytes:
         async def attempt() -> bytes:
-            async with self._asked("GET", f"/permissions/{deployment}", {}) as response:
+            async with self._asked("GET", path, {}) as response:
                 if response.status != 200:
                     raise await _refusal(response)
                 return await response.read()

@@ -1,21 +1,13 @@
 """Permissions that the account of a deployment needs, for users who give them to it.
 
 They are those of what the template asks for, and those of what is installed: an upgrade also corrects and prunes that.
-
-Where there is no report, the class of the error says why: ContentError, the content is wrong and stays so;
-ConflictError, a user has to act first; UnavailableError, there will be one soon. Its text is that of the condition,
-with values of Secrets masked.
+Where there is no report, `report_errors` says why.
 """
-
-from collections.abc import Awaitable, Callable, Sequence
 
 import msgspec
 
 from rukpak_py.api.accounts import Account
-from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.names import ConditionStatus, ConditionType
 from rukpak_py.apply.permissions.installer import Needs, rules_by_scope
 from rukpak_py.apply.permissions.permission import Json, Permission, reduced
 from rukpak_py.apply.permissions.review import missing_permissions
@@ -26,33 +18,14 @@ from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.permission_review import PermissionReview, lookup_permissions, values_permissions
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
-from rukpak_py.controllers.deployment.secret_mask import SecretMask
+from rukpak_py.controllers.deployment.report_errors import MayImpersonate, check_reader, error_of, error_of_bundle
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.template_bundle import Templates
-from rukpak_py.controllers.result.causes import Cause
-from rukpak_py.controllers.result.progress import Fact
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
-from rukpak_py.core.text import joined
+from rukpak_py.core.errors import RukPakError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import NAMESPACES
 
-# Causes that last until the content is another
-_OF_CONTENT = frozenset({Cause.RENDERING_CONTENT, Cause.VALUES_CONTENT})
-# Causes that last until a user acts
-_OF_USERS = frozenset(
-    {
-        Cause.POLICY_MISSING,
-        Cause.NOT_JUDGED,
-        Cause.VALUES_MISSING,
-        Cause.VALUES_DENIED,
-        Cause.VALUES_CONFLICT,
-        Cause.RENDERING_DENIED,
-        Cause.RENDERING_CONFLICT,
-        Cause.RENDERING_LOST,
-    }
-)
 Found = tuple[list[tuple[Attempt, Rendered]], RukPakError | None]  # or why there is none
-NOT_YET = "its content is not unpacked and rendered yet"
 
 
 class PermissionReport(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,23 +70,13 @@ class PermissionReports:
         self._rendering = rendering
         self._review = review
 
-    async def of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> PermissionReport | None:
-        """None: there is no such deployment.
-
-        AccessError: the caller may not impersonate the account, and would learn here what only it may read. For a
-        deployment without one that is the operator's.
-        """
+    async def of(self, name: str, may_impersonate: MayImpersonate) -> PermissionReport | None:
+        """None: there is no such deployment."""
         deployment = self._deployments.get(name)
         state = self._states.of(deployment.metadata.uid) if deployment is not None else None
         if deployment is None or state is None:
             return None
-        account = self._identities.account_of(deployment) or self._identities.own
-        if not await may_impersonate(account):
-            raise AccessError(f"the report needs the verb impersonate on service account {account}")
-        if self._identities.refuses(deployment):
-            raise ConflictError(f"BundleDeployment {name} has no service account: set spec.serviceAccountName")
-        if state.verdict.fact is not None:
-            raise _error_of([state.verdict.fact], state.mask)
+        await check_reader(self._identities, deployment, state, may_impersonate)
         found, failure = await self._found(deployment, state)
         needed = {*values_permissions(state.values.objects), *lookup_permissions(state.lookups)}
         missing = set(await self._unread(deployment, needed))
@@ -164,7 +127,7 @@ class PermissionReports:
         rendered = await self._rendering.rendered(attempt)
         if isinstance(rendered, Rendered):
             return rendered
-        raise _error_of(rendered.facts, state.mask)
+        raise error_of(rendered.facts, state.mask)
 
     async def _contents(self, deployment: BundleDeployment, state: DeploymentState) -> list[Attempt]:
         """The wanted content, and the installed one where it is another."""
@@ -177,24 +140,7 @@ class PermissionReports:
             if active is not None:
                 return [active]
             raise (
-                _error_of_bundle(bundle) if values.error is None else _error_of([values_fact(values.error)], state.mask)
+                error_of_bundle(bundle) if values.error is None else error_of([values_fact(values.error)], state.mask)
             )
         wanted = self._attempts.wanted(deployment, bundle, state, values)
         return [wanted, *([active] if active is not None and active.content != wanted.content else [])]
-
-
-def _error_of(facts: Sequence[Fact], mask: SecretMask) -> RukPakError:
-    causes = {one.cause for one in facts}
-    text = mask.hide(joined(one.text for one in facts if one.text)) or NOT_YET
-    if causes & _OF_CONTENT:
-        return ContentError(text)
-    return ConflictError(text) if causes & _OF_USERS else UnavailableError(text)
-
-
-def _error_of_bundle(bundle: Bundle | None) -> RukPakError:
-    """Statuses are masked already."""
-    conditions = bundle.status.conditions if bundle is not None else ()
-    unpacked, stalled = (find_condition(conditions, one) for one in (ConditionType.UNPACKED, ConditionType.STALLED))
-    text = unpacked.message if unpacked is not None and unpacked.message else NOT_YET
-    is_stalled = stalled is not None and stalled.status == ConditionStatus.TRUE
-    return ContentError(text) if is_stalled else UnavailableError(text)

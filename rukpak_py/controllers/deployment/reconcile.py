@@ -241,7 +241,7 @@ class DeploymentReconciler:
 
     def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
         bundle = self._templates.active(deployment)
-        if bundle is None or not bundle.status.digest or _has_other_content(bundle, deployment):
+        if bundle is None or not bundle.status.digest or has_other_content(bundle, deployment):
             return None
         return self._attempts.active(deployment, bundle, state, found)
 
@@ -258,7 +258,7 @@ class DeploymentReconciler:
             if bundle.status.phase != BundlePhase.FAILING or unpacked is None:
                 return NO_PROGRESS
             return _not_kept(InstalledBundleFails(bundle=name, why=unpacked.message))
-        if _has_other_content(bundle, deployment):
+        if has_other_content(bundle, deployment):
             return _not_kept(InstalledBundleReplaced(bundle=name))
         return _about(Fact(cause=Cause.OPTIONS_LOST, detail=OPTIONS_LOST))
 
@@ -268,7 +268,7 @@ def _is_held_by_us(deployment: BundleDeployment) -> bool:
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
 
 
-def _has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
+def has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
     """Whether the Bundle was made again: content that was never installed is not kept, and has not passed the gates."""
     digest = deployment.status.digest
     return bool(digest) and bundle.status.digest != digest

@@ -8,7 +8,7 @@ writes to a state that is not reachable any more.
 
 from collections import OrderedDict
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import monotonic
 
 from rukpak_py.api.accounts import Account
@@ -87,6 +87,17 @@ class DeploymentState:
     is_converted: bool = False  # nothing that must outlive it has an owner reference, as releases before wrote it
     has_ended: bool = False  # the deployment is gone; what still works for it begins nothing
     _template_hash: tuple[tuple[int, str], str] | None = None
+
+    def for_a_report(self) -> "DeploymentState":
+        """A state to plan with that leaves this one as it is: what a report finds out is none of a reconcile's."""
+        return replace(
+            self,
+            applied=self.applied.copied(),
+            tried=self.tried.copied(),
+            pace=Pace(),
+            passed_gates=dict(self.passed_gates),
+            gate_warnings=dict(self.gate_warnings),
+        )
 
     def template_hash(self, deployment: BundleDeployment) -> str:
         """Computed once for each generation of the spec, and each refresh."""

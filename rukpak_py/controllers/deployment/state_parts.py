@@ -157,6 +157,11 @@ class TriedOut:
     def forget(self) -> None:
         self._content = None
 
+    def copied(self) -> "TriedOut":
+        copy = TriedOut()
+        copy._content, copy._keys = self._content, set(self._keys)
+        return copy
+
 
 class UnmadeBundle(NamedTuple):
     """Reason why the Bundle of this template could not be made at the last attempt."""

@@ -20,13 +20,14 @@ async def no_report(_name: str, _may: object) -> None:
     return None
 
 
-async def test_deployments_that_are_not_handed_over_are_not_known_yet() -> None:
+@pytest.mark.parametrize("report", ["permissions_of", "plan_of"])
+async def test_deployments_that_are_not_handed_over_are_not_known_yet(report: str) -> None:
     handed_over = asyncio.Event()
     reports = SimpleNamespace(of=no_report)
     leader: Any = object.__new__(Leader)
     leader._handed_over = {BUNDLE_DEPLOYMENTS.plural: handed_over}
-    leader._parts = SimpleNamespace(deployments=SimpleNamespace(permission_reports=reports))
+    leader._parts = SimpleNamespace(deployments=SimpleNamespace(permission_reports=reports, plan_reports=reports))
     with pytest.raises(UnavailableError, match="not known to this replica, or not yet"):
-        await leader.permissions_of("shop", anybody)
+        await getattr(leader, report)("shop", anybody)
     handed_over.set()
-    assert await leader.permissions_of("shop", anybody) is None
+    assert await getattr(leader, report)("shop", anybody) is None

@@ -170,12 +170,13 @@ class Reviewing(ApiReviews):
         return True
 
 
-async def test_permissions_of_a_deployment_are_for_users_who_may_read_it() -> None:
+@pytest.mark.parametrize("report", ["permissions", "plans"])
+async def test_reports_on_a_deployment_are_for_users_who_may_read_it(report: str) -> None:
     reviews = Reviewing()
-    assert await reviews.is_allowed(ANN, "get", "/permissions/shop")
+    assert await reviews.is_allowed(ANN, "get", f"/{report}/shop")
     about = {"group": "core.rukpak.io", "resource": "bundledeployments", "name": "shop", "verb": "get"}
     assert reviews.attributes == [{"resourceAttributes": about}]
-    assert not await reviews.is_allowed(ANN, "get", "/permissions/"), "a review without a name asks for all of them"
+    assert not await reviews.is_allowed(ANN, "get", f"/{report}/"), "a review without a name asks for all of them"
 
 
 async def test_content_is_for_users_who_may_read_its_path() -> None:

@@ -138,6 +138,7 @@ class Bench:
                 may_impersonate=Everybody().may_impersonate,
             ),
             permissions=no_report,
+            plans=no_report,
             may_impersonate=Everybody().may_impersonate,
             limits=limits,
         )

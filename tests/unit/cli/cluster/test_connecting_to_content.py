@@ -62,6 +62,12 @@ async def test_permissions_are_read_from_their_path_with_the_users_token() -> No
     assert [(one.path, one.authorization) for one in way.seen] == [("/permissions/shop", "Bearer canary")] * 2
 
 
+async def test_plan_is_read_from_its_path() -> None:
+    async with serving(web.Response(body=b"{}")) as way, asking(way) as server:
+        assert await server.plan_of("shop") == b"{}"
+    assert [(one.method, one.path) for one in way.seen] == [("GET", "/plans/shop")]
+
+
 async def test_permissions_of_no_deployment_are_refused_in_the_words_of_the_server() -> None:
     async with serving(web.Response(status=404, text='"shop" not found')) as way, asking(way) as server:
         with pytest.raises(ServerRefusedError, match='"shop" not found'):

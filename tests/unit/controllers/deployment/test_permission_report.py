@@ -15,8 +15,9 @@ from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.apply.preflight.permissions import MissingPermissions
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues, ValuesMissingError
 from rukpak_py.controllers.deployment.identities import Identities
-from rukpak_py.controllers.deployment.permission_report import NOT_YET, PermissionReport, PermissionReports
+from rukpak_py.controllers.deployment.permission_report import PermissionReport, PermissionReports
 from rukpak_py.controllers.deployment.rendering import Rendered
+from rukpak_py.controllers.deployment.report_errors import NOT_YET
 from rukpak_py.controllers.deployment.secret_mask import SecretMask
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Verdict
 from rukpak_py.controllers.result.causes import Cause

@@ -1,4 +1,4 @@
-"""`/permissions/NAME` of the content server: each reason for no report has its own status, and few are made at once."""
+"""Reports of the content server: each reason for none has its own status, and few are made at once."""
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable
@@ -44,6 +44,7 @@ async def serving(report: Report, limits: Limits | None = None) -> AsyncIterator
         content=content,
         uploads=unused,
         permissions=report,
+        plans=report,
         may_impersonate=Everybody().may_impersonate,
         limits=limits or Limits(),
     )
@@ -61,28 +62,36 @@ async def serving(report: Report, limits: Limits | None = None) -> AsyncIterator
         (RukPakError("odd"), 503, "1"),
     ],
 )
-async def test_reason_for_no_report_has_its_own_status(error: RukPakError, status: int, retry: str | None) -> None:
+@pytest.mark.parametrize("path", ["permissions", "plans"])
+async def test_reason_for_no_report_has_its_own_status(
+    path: str, error: RukPakError, status: int, retry: str | None
+) -> None:
     async def report(_name: str, _may: object) -> bytes | None:
         raise error
 
-    async with serving(report) as client, client.get("/permissions/shop", headers=KNOWN) as answer:
+    async with serving(report) as client, client.get(f"/{path}/shop", headers=KNOWN) as answer:
         assert (answer.status, answer.headers.get("Retry-After")) == (status, retry)
         assert await answer.text() == f"{error}\n"
 
 
-async def test_report_is_json_and_an_unknown_deployment_a_404() -> None:
+@pytest.mark.parametrize("path", ["permissions", "plans"])
+async def test_report_is_json_and_an_unknown_deployment_a_404(path: str) -> None:
     async def report(name: str, _may: object) -> bytes | None:
         return b"{}" if name == "shop" else None
 
     async with serving(report) as client:
-        async with client.get("/permissions/shop", headers=KNOWN) as answer:
+        async with client.get(f"/{path}/shop", headers=KNOWN) as answer:
             assert (answer.status, answer.content_type, await answer.read()) == (200, "application/json", b"{}")
-        async with client.get("/permissions/other", headers=KNOWN) as answer:
+        async with client.get(f"/{path}/other", headers=KNOWN) as answer:
             assert answer.status == 404
             assert 'bundledeployments.core.rukpak.io "other" not found' in await answer.text()
 
 
-async def test_reports_beyond_the_limit_are_refused_until_one_has_ended() -> None:
+@pytest.mark.parametrize(
+    ("path", "limits"),
+    [("permissions", Limits(permission_reports=2)), ("plans", Limits(plan_reports=2, permission_reports=99))],
+)
+async def test_reports_beyond_the_limit_are_refused_until_one_has_ended(path: str, limits: Limits) -> None:
     begun, may_end = asyncio.Semaphore(0), asyncio.Event()
 
     async def report(_name: str, _may: object) -> bytes | None:
@@ -91,16 +100,16 @@ async def test_reports_beyond_the_limit_are_refused_until_one_has_ended() -> Non
         return b"{}"
 
     async def status(client: TestClient[Any, Any]) -> int:
-        async with client.get("/permissions/shop", headers=KNOWN) as answer:
+        async with client.get(f"/{path}/shop", headers=KNOWN) as answer:
             return answer.status
 
-    async with serving(report, Limits(permission_reports=2)) as client:
+    async with serving(report, limits) as client:
         running = [asyncio.create_task(status(client)) for _ in range(2)]
         for _ in running:
             await begun.acquire()
-        async with client.get("/permissions/shop", headers=KNOWN) as answer:
+        async with client.get(f"/{path}/shop", headers=KNOWN) as answer:
             assert (answer.status, answer.headers["Retry-After"]) == (429, "1")
-            assert "RUKPAK_LIMIT_PERMISSION_REPORTS" in await answer.text()
+            assert f"RUKPAK_LIMIT_{path[:-1].upper()}_REPORTS" in await answer.text()
         may_end.set()
         assert await asyncio.gather(*running) == [200, 200]
         assert await status(client) == 200
