@@ -6,7 +6,6 @@ from typing import Any
 import msgspec
 
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError, read_definition
-from rukpak_py.apply.marks import holds_what_cannot_be_had_again
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.apply.permissions.pod_accounts import POD_SPECS, runs_pods
@@ -19,12 +18,13 @@ Manifests = Mapping[ObjectKey, Json]
 
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _LOST_WITH = {
-    GroupKind("", "Namespace"): "everything in it",
-    GroupKind("", "PersistentVolume"): "its record of the volume",
-    GroupKind("", "PersistentVolumeClaim"): "its data, where the volume is not retained",
-    GroupKind("", "Secret"): "its values, where the content does not have them",
-    CRD_KIND: "all objects of its kind",
+    GroupKind("", "Namespace"): "everything in it is lost",
+    GroupKind("", "PersistentVolume"): "its record of the volume is lost",
+    GroupKind("", "PersistentVolumeClaim"): "its data is lost, unless the volume is retained",
+    GroupKind("", "Secret"): "its values are lost, unless the content has them",
+    CRD_KIND: "all objects of its kind are lost",
 }
+_OF_OTHERS = "what only the cluster has of it is lost"
 
 
 class ImageChange(msgspec.Struct, frozen=True, kw_only=True):
@@ -65,21 +65,16 @@ def _images(manifest: Json) -> Iterator[tuple[str, str]]:
 def irreversible(plan: UpgradePlan, old: Manifests, new: Manifests) -> list[str]:
     """`old`: of the installed content, as far as it is known."""
     objects = plan.objects
-    found = [_lost(key, "deleted and created again", or_else="what only the cluster has") for key in objects.replaced]
-    found += [
-        _lost(key, "deleted")
-        for key in objects.pruned
-        if holds_what_cannot_be_had_again(key.group_kind) or key.group_kind in _LOST_WITH
+    found = [
+        f"{key} is deleted and created again: {_LOST_WITH.get(key.group_kind, _OF_OTHERS)}" for key in objects.replaced
     ]
+    pruned = (key for key in objects.pruned if key.group_kind in _LOST_WITH)
+    found += [f"{key} is deleted: {_LOST_WITH[key.group_kind]}" for key in pruned]
     for key in (*objects.changed, *objects.replaced):
         if key.group_kind == CRD_KIND and key in old and key in new:
             found += _of_crd(key, old[key], new[key])
     found += [f"{key} is taken over: other managers lose the fields that the content sets" for key in objects.taken]
     return [*found, *(f"hook {name} runs: what it does stays" for name in plan.hooks)]
-
-
-def _lost(key: ObjectKey, how: str, *, or_else: str = "") -> str:
-    return f"{key} is {how}: {_LOST_WITH.get(key.group_kind, or_else)} is lost"
 
 
 def _of_crd(key: ObjectKey, old: Json, new: Json) -> Iterator[str]:

@@ -81,7 +81,7 @@ class Leader:
         return msgspec.json.encode(report) if report is not None else None
 
     async def plan_of(self, name: str, may_impersonate: Callable[[Account], Awaitable[bool]]) -> bytes | None:
-        """What a BundleDeployment would have done by its template now, as JSON; with the same answers otherwise."""
+        """The plan of what a BundleDeployment wants now, as JSON; with the same answers otherwise."""
         self._check_deployments_are_known()
         report = await self._parts.deployments.plan_reports.of(name, may_impersonate)
         return await asyncio.to_thread(msgspec.json.encode, report) if report is not None else None

@@ -132,7 +132,7 @@ async def test_first_install_that_may_not_begin_is_planned(
     await publish(tenant, "one", config_map("b", "missing-namespace"))
     await tenant.deploy("one")
     await tenant.until(
-        lambda found: condition(found, "Ready").get("reason") == "NamespaceMissing", what="it is refused"
+        lambda found: "missing-namespace" in condition(found, "Installed").get("message", ""), what="it is refused"
     )
     plan = await plan_for(tenant, plane, operator)
     assert (plan.state, plan.from_revision) == ("Refused", 0)

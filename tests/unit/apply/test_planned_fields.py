@@ -31,7 +31,7 @@ def test_fields_are_named_with_both_values() -> None:
     ]
 
 
-def test_what_the_server_keeps_and_what_was_sent_are_no_fields() -> None:
+def test_metadata_of_the_server_and_the_mark_of_the_last_apply_are_no_fields() -> None:
     old, new = config_map("a", "ns"), config_map("a", "ns")
     old["metadata"] |= {"uid": "1", "resourceVersion": "1", "generation": 1, "annotations": {APPLIED_ANNOTATION: "x"}}
     new["metadata"] |= {"uid": "1", "resourceVersion": "2", "generation": 2, "annotations": {APPLIED_ANNOTATION: "y"}}

@@ -1,4 +1,4 @@
-"""What an upgrade means beside its objects: images, and what going back does not undo."""
+"""Effects of an upgrade beside its objects: images, and what going back does not undo."""
 
 from copy import deepcopy
 from typing import Any
