@@ -40,9 +40,6 @@ class Engine:
         failures, _ = await self._try_all_out(target, [change for change in plan.writes if not skip(change)])
         return failures
 
-    async def preview(self, target: Target, change: Change) -> tuple[bytes, bytes]:
-        return await self._writer.preview(target, change)
-
     async def dry_run_on(
         self,
         target: Target,

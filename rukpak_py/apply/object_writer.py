@@ -72,15 +72,6 @@ class ObjectWriter:
         except RukPakError as error:
             return failure_of_change(change, error)
 
-    async def preview(self, target: Target, change: Change) -> tuple[bytes, bytes]:
-        """The whole object as it is, and as the server would store it: a GET and a dry run.
-
-        Raises what the server would refuse.
-        """
-        live = await target.client.get(_resource(target, change), change.key.namespace, change.key.name)
-        body = _trial_body(change)
-        return live, (await self._send(target, change, body, force=True, dry_run=True, whole=True)).body
-
     async def _dry_run(self, target: Target, change: Change) -> Failure | None:
         """Send the change as a dry run; return what is wrong with the answer."""
         if change.action is Action.CREATE_ONCE:
@@ -88,7 +79,7 @@ class ObjectWriter:
             return None
         try:
             force = change.action is not Action.CREATE
-            answer = await self._send(target, change, _trial_body(change), force=force, dry_run=True)
+            answer = await _send(target, change, _trial_body(change), force=force, dry_run=True)
         except InvalidError as error:
             refused = _switchable(target, change, error)
             if refused is None or not await refused.try_switched():
@@ -156,12 +147,12 @@ class ObjectWriter:
         body, version = _body(change), await self._disown_ignored(target, change)
         try:
             body = body if version is None else _with_metadata(body, resourceVersion=version)
-            return await self._send(target, change, body, force=True, change_set=change_set)
+            return await _send(target, change, body, force=True, change_set=change_set)
         except InvalidError as error:
             refused = _switchable(target, change, error)
             if refused is None or await refused.switch() is None:
                 raise
-        return await self._send(target, change, _body(change), force=True, change_set=change_set)
+        return await _send(target, change, _body(change), force=True, change_set=change_set)
 
     async def _disown_ignored(self, target: Target, change: Change) -> str | None:
         """The resourceVersion to apply on, where fields that the content no longer sets were ours."""
@@ -185,14 +176,14 @@ class ObjectWriter:
         resource = _resource(target, change)
         version = await take_over(target.client, resource, live, target.owner, outcome.metadata)
         body = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=version)
-        return await self._send(target, change, body, force=True, change_set=change_set)
+        return await _send(target, change, body, force=True, change_set=change_set)
 
     async def _judge(self, target: Target, change: Change, live: ObservedObject) -> ApplyAnswer:
         body = _with_metadata(change.payload.body, uid=live.uid, resourceVersion=str(live.version))
-        return await self._send(target, change, body, force=True, dry_run=True)
+        return await _send(target, change, body, force=True, dry_run=True)
 
     async def _create(self, target: Target, change: Change, change_set: ChangeSet) -> ApplyAnswer:
-        applied = await self._send(target, change, change.payload.body, force=False, change_set=change_set)
+        applied = await _send(target, change, change.payload.body, force=False, change_set=change_set)
         if (
             applied.created
             or applied.metadata.uid == target.last_applied.uids.get(change.key)  # ours; its labels had been stripped
@@ -219,47 +210,8 @@ class ObjectWriter:
         key = change.key
         identity = {"name": key.name, "uid": uid, **({"namespace": key.namespace} if key.namespace else {})}
         bare = {"apiVersion": change.desired.head.gvk.api_version, "kind": key.kind, "metadata": identity}
-        given_back = await self._send(target, change, canonical_json(bare), force=False)
+        given_back = await _send(target, change, canonical_json(bare), force=False)
         self._inventory.disclaim(given_back.object)
-
-    async def _send(
-        self,
-        target: Target,
-        change: Change,
-        body: bytes,
-        *,
-        force: bool,
-        dry_run: bool = False,
-        whole: bool = False,
-        change_set: ChangeSet | None = None,
-    ) -> ApplyAnswer:
-        """Send one apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
-        key = change.key
-        for attempt in range(REPAIRS + 1):
-            try:
-                return await target.client.apply(
-                    _resource(target, change),
-                    key.namespace,
-                    key.name,
-                    body,
-                    field_manager=target.owner.manager,
-                    force=force,
-                    dry_run=dry_run,
-                    whole=whole,
-                )
-            except SchemaError as error:
-                if attempt == REPAIRS or not error.unknown_fields or not is_builtin(key.group):
-                    raise
-                repaired = without_fields(body, error.unknown_fields)
-                if repaired == body:
-                    raise
-                body = repaired
-                if change_set is not None:
-                    fields = ", ".join(error.unknown_fields)
-                    warning = f"{key}: left out {fields}, which this API server does not know"
-                    if warning not in change_set.warnings:
-                        change_set.warnings.append(warning)
-        raise AssertionError("unreachable: the last attempt returns or raises")
 
     def _take_in(self, target: Target, change: Change, applied: ApplyAnswer, change_set: ChangeSet) -> None:
         lost = lost_marks(_observed(change, applied), target.owner) or _unignorable(target, change, applied)
@@ -288,6 +240,56 @@ class ObjectWriter:
                 change_set.corrected.append(change.key)
             case _:
                 pass  # it was as it should be
+
+
+async def preview(target: Target, change: Change) -> tuple[bytes | None, bytes]:
+    """The whole object as it is, None where there is none, and as the server would store it: a GET and a dry run.
+
+    Raises what the server would refuse.
+    """
+    live, key, body = None, change.key, _trial_body(change)
+    if change.live is not None:
+        live = await target.client.get(_resource(target, change), key.namespace, key.name)
+    return live, (await _send(target, change, body, force=live is not None, dry_run=True, whole=True)).body
+
+
+async def _send(
+    target: Target,
+    change: Change,
+    body: bytes,
+    *,
+    force: bool,
+    dry_run: bool = False,
+    whole: bool = False,
+    change_set: ChangeSet | None = None,
+) -> ApplyAnswer:
+    """Send one apply. Fields of built-in kinds that this server does not know are left out, with a warning."""
+    key = change.key
+    for attempt in range(REPAIRS + 1):
+        try:
+            return await target.client.apply(
+                _resource(target, change),
+                key.namespace,
+                key.name,
+                body,
+                field_manager=target.owner.manager,
+                force=force,
+                dry_run=dry_run,
+                whole=whole,
+            )
+        except SchemaError as error:
+            if attempt == REPAIRS or not error.unknown_fields or not is_builtin(key.group):
+                raise
+            repaired = without_fields(body, error.unknown_fields)
+            if repaired == body:
+                raise
+            body = repaired
+            if change_set is not None:
+                fields = ", ".join(error.unknown_fields)
+                warning = f"{key}: left out {fields}, which this API server does not know"
+                if warning not in change_set.warnings:
+                    change_set.warnings.append(warning)
+    raise AssertionError("unreachable: the last attempt returns or raises")
 
 
 def _observed(change: Change, answer: ApplyAnswer) -> ObservedObject:

@@ -203,7 +203,6 @@ class DeploymentParts:
             kinds=kinds,
             planner=planner,
             gates=gates,
-            engine=engine,
             certificates=certificates,
             approval=approval,
         )

@@ -26,6 +26,10 @@ class ContentCommandError(RukPakError):
 
 async def listing(cluster: ClusterSession, name: str) -> list[str]:
     """A line for each file, as `tar -tv` prints it; times and owners are not kept."""
+    return list(_lines(await tree_of(cluster, name)))
+
+
+async def tree_of(cluster: ClusterSession, name: str) -> Tree:
     limits = Limits.from_environment()
     pieces: list[bytes] = []
     size = 0
@@ -36,7 +40,7 @@ async def listing(cluster: ClusterSession, name: str) -> list[str]:
                 raise _failed(limits.exceeded("archive_bytes", "the size of the archive"))
             pieces.append(chunk)
     try:
-        return list(_lines(read_archive(pieces, limits=limits)))
+        return read_archive(pieces, limits=limits)
     except ContentError as error:
         raise _failed(error) from error
 

@@ -1,6 +1,6 @@
 """Objects that change, with their fields, as lines: what a plan names, and what a comparison with the cluster finds."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from rukpak_py.apply.field_differences import FieldChange
 from rukpak_py.apply.upgrade_document import Basis, ObjectName, PlannedAction, PlannedField, PlannedObject
@@ -8,7 +8,9 @@ from rukpak_py.cli.terminal import Style, clean, wrapped
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.text import counted
 
-SIGNS = {
+REFUSED = "refused"  # an action beside those of a plan: nothing is written, and `why` says why
+SIGNS: Mapping[str, tuple[str, str, str]] = {
+    REFUSED: ("!", "red", "refused"),
     PlannedAction.CREATED: ("+", "green", ""),
     PlannedAction.CHANGED: ("~", "yellow", ""),
     PlannedAction.PRUNED: ("-", "red", "deleted"),
@@ -44,14 +46,14 @@ def title(name: ObjectName) -> str:
 
 def sign_of(action: str) -> tuple[str, str, str]:
     """The sign, its colour, and the words for it; of a later release neither is known."""
-    return next((sign for known, sign in SIGNS.items() if known == action), (*_UNKNOWN[:2], action))
+    return SIGNS.get(action, (*_UNKNOWN[:2], action))
 
 
 def notes_of(one: PlannedObject) -> Iterator[str]:
     if one.basis == Basis.CONTENT:
         yield f"compared with the installed content{f': {one.why}' if one.why else ''}"
     elif one.why:
-        yield f"not compared: {one.why}"
+        yield f"not compared: {one.why}" if one.action == PlannedAction.CHANGED else one.why
     elif one.action == PlannedAction.CHANGED and not one.fields and not one.left_out:
         yield NOTHING_ELSE
 

@@ -21,7 +21,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.conditions import brief
 from rukpak_py.api.upgrades import PendingReason
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.engine import Engine
+from rukpak_py.apply.object_writer import preview
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.plan import Change
 from rukpak_py.apply.planned_fields import FieldChanges, changed_fields
@@ -85,7 +85,6 @@ class PlanReports:
         kinds: Kinds,
         planner: Planner,
         gates: Gates,
-        engine: Engine,
         certificates: CertificateStage,
         approval: UpgradeApproval,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
@@ -100,7 +99,6 @@ class PlanReports:
         self._kinds = kinds
         self._planner = planner
         self._gates = gates
-        self._engine = engine
         self._certificates = certificates
         self._approval = approval
         self._now = now
@@ -248,12 +246,12 @@ class PlanReports:
             before = known.get(key)
             if before is None or before[0] != token:
                 try:
-                    old, new = await self._engine.preview(planned.target, change)
+                    old, new = await preview(planned.target, change)
                 except RukPakError as error:
                     by_content = await self._by_content(attempt, change, former.get(key))
                     found[key] = replace(by_content, why=brief(attempt.state.mask.hide(str(error))))
                     return
-                before = token, await self._fields(attempt, change, old, new)
+                before = token, await self._fields(attempt, change, old or new, new)
             remembered[key] = before
             found[key] = ComparedObject(basis=Basis.DRY_RUN, changes=before[1])
 

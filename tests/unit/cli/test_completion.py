@@ -89,6 +89,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "check",
         "completion",
         "content",
+        "diff",
         "permissions",
         "plan",
         "release",

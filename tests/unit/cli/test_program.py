@@ -44,7 +44,7 @@ def test_usage_shows_how_it_was_called(rukpakctl: CommandLine, called: str, name
     assert ran.status == 0
 
 
-IN_A_CLUSTER = {("check",), ("run",), ("content",), ("permissions",), ("release",), ("approve",), ("plan",)}
+IN_A_CLUSTER = {("check",), ("run",), ("content",), ("permissions",), ("release",), ("approve",), ("plan",), ("diff",)}
 
 
 def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
