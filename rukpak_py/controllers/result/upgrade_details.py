@@ -30,8 +30,8 @@ class UpgradePending(Detail, frozen=True, kw_only=True):
 
     def brief(self, _: Objects, /) -> str:
         return (
-            f"{self.upgrade} waits for an approval; status.pendingUpgrade has its plan, and `rukpakctl approve"
-            f" {self.deployment}` shows and approves it"
+            f"{self.upgrade} waits for an approval; `rukpakctl plan {self.deployment}` shows its plan, and"
+            f" `rukpakctl approve {self.deployment}` approves it"
         )
 
 

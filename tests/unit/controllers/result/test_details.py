@@ -408,8 +408,8 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         UPGRADE,
         (),
         (
-            "the upgrade to b2 (2.0.0) waits for an approval; status.pendingUpgrade has its plan, and `rukpakctl "
-            "approve d` shows and approves it\nIt is 1 object changed; verdict NeedsReview\n- ClusterRole x is new"
+            "the upgrade to b2 (2.0.0) waits for an approval; `rukpakctl plan d` shows its plan, and `rukpakctl "
+            "approve d` approves it\nIt is 1 object changed; verdict NeedsReview\n- ClusterRole x is new"
         ),
     ),
     (
