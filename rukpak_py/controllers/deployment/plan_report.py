@@ -45,6 +45,7 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.report_errors import MayImpersonate, check_reader, error_of, error_of_bundle
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
+from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.upgrade_approval import (
     UpgradeApproval,
@@ -67,7 +68,9 @@ _REMEMBERED = 8  # deployments whose fields are remembered
 _UNSEEN = "the objects of the deployment are not all seen yet"
 _TOO_MANY = f"the fields of more than {PREVIEWS_AT_MOST} objects are not compared"
 
-Token: TypeAlias = tuple[Account | None, str, str, int]  # for whom, what is sent, and to which object as it is
+_WAITS: Mapping[str, str] = {PendingReason.NOT_APPROVED: "it waits for an approval"}
+
+Token: TypeAlias = tuple[Account | None, ContentKey, str, str, int]  # for whom, what is sent, to which object as it is
 Compared: TypeAlias = dict[ObjectKey, ComparedObject]
 
 
@@ -216,11 +219,12 @@ class PlanReports:
         match decision.reason:
             case None:
                 return PlanState.READY, []
-            case PendingReason.NOT_APPROVED:
-                return PlanState.WAITING, ["it waits for an approval"]
             case PendingReason.OUTSIDE_WINDOW:
-                opens = f"{decision.opens:%Y-%m-%dT%H:%M:%SZ}" if decision.opens is not None else "never"
-                return PlanState.WAITING, [f"it waits for a window: the next one opens {opens}"]
+                opens = decision.opens
+                when = f"opens at {opens:%Y-%m-%dT%H:%M:%SZ}" if opens is not None else "never opens"
+                return PlanState.WAITING, [f"it waits for its window, which {when}"]
+            case reason:
+                return PlanState.WAITING, [_WAITS.get(reason, f"it waits: {reason}")]
 
     async def _compared(
         self,
@@ -234,7 +238,7 @@ class PlanReports:
         objects, uid = plan.objects, attempt.deployment.metadata.uid
         wanted = frozenset({*objects.replaced, *objects.taken, *objects.changed})
         changes = [change for change in planned.plan.changes if change.key in wanted]
-        known, found = self._known.pop(uid, {}), Compared()
+        known, found = self._known.get(uid, {}), Compared()
         remembered = dict[ObjectKey, tuple[Token, FieldChanges]]()
 
         async def compare(change: Change) -> None:
@@ -242,7 +246,7 @@ class PlanReports:
             if live is None or skip(change) or key in objects.replaced:
                 found[key] = await self._by_content(attempt, change, former.get(key))
                 return
-            token: Token = (attempt.account, change.payload.digest, live.uid, live.version)
+            token: Token = (attempt.account, attempt.content, change.payload.digest, live.uid, live.version)
             before = known.get(key)
             if before is None or before[0] != token:
                 try:
@@ -259,6 +263,7 @@ class PlanReports:
         found |= {change.key: ComparedObject(why=_TOO_MANY) for change in changes[PREVIEWS_AT_MOST:]}
         if not attempt.state.has_ended:
             self._known[uid] = remembered
+            self._known.move_to_end(uid)
         while len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         return found

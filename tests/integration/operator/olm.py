@@ -6,6 +6,7 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.names import REGISTRY_CLASS
+from rukpak_py.content.tree import Tree
 from rukpak_py.kube.resources import CONFIG_MAPS
 from tests.integration.operator.tenant import Tenant
 from tests.unit.bundles import bundle, crd, csv_document, deployment, owned_crd
@@ -13,16 +14,19 @@ from tests.unit.bundles import bundle, crd, csv_document, deployment, owned_crd
 PATHS = ("manifests", "metadata")
 
 
-async def published(tenant: Tenant, package: str, *, webhooks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
-    """The spec of a BundleDeployment whose content is there, in one ConfigMap for each path."""
+def files_of(package: str, *, webhooks: Sequence[dict[str, Any]] = ()) -> Tree:
     group = f"{package}.example.com"
     idle = deployment()
     idle["spec"]["replicas"] = 0
     csv = csv_document(
         f"{package}.v1.0.0", owned=[owned_crd(f"demos.{group}")], deployments=[idle], webhooks=webhooks or None
     )
-    tree = bundle(csv=csv, crds=[crd(group=group)], package=package)
-    items = []
+    return bundle(csv=csv, crds=[crd(group=group)], package=package)
+
+
+async def published(tenant: Tenant, package: str, *, webhooks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+    """The spec of a BundleDeployment whose content is there, in one ConfigMap for each path."""
+    tree, items = files_of(package, webhooks=webhooks), []
     for path in PATHS:
         name = f"{package}-{path}"
         data = {file.partition("/")[2]: tree[file].decode() for file in tree if file.startswith(f"{path}/")}

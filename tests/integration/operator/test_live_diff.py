@@ -18,6 +18,7 @@ from rukpak_py.kube.resources import CONFIG_MAPS, SECRETS
 from rukpak_py.sources.local import open_content
 from tests.integration.command_line import Done, rukpakctl
 from tests.integration.operator.granting import written_bundle
+from tests.integration.operator.olm import files_of, published
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.manifests import Document, config_map, manifest, workload
@@ -140,3 +141,18 @@ async def test_without_a_path_the_content_of_the_template_is_compared(
     )
     (changed,) = await of_template(tenant, plane, operator)
     assert (changed.object.name, [field.path for field in changed.fields]) == ("a", ["data.version"])
+
+
+async def test_olm_bundle_is_converted_as_the_deployment_asks(
+    tenant: Tenant, operator: Operator, plane: ControlPlane, tmp_path: Path
+) -> None:
+    spec = await published(tenant, tenant.name)
+    await tenant.deploy(**{**spec, "watchNamespaces": [tenant.namespace]})
+    await tenant.ready()
+    tree = files_of(tenant.name)
+    path = written_bundle(tmp_path / "same", {file: tree[file] for file in tree})
+    done = await diff(plane, tenant, str(path))
+    assert (done.returncode, done.stdout) == (0, "no differences\n"), done.stderr
+    done = await diff(plane, tenant)
+    assert done.returncode == 3
+    assert f'give its path or image, or use "rukpakctl plan {tenant.name}"' in done.stderr
