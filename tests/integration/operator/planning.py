@@ -17,14 +17,15 @@ async def plan_for(
     plane: ControlPlane,
     operator: Operator,
     *,
+    name: str = "",
     client: Client | None = None,
     connection: Connection | None = None,
 ) -> UpgradeDocument:
-    """`client`, `connection`: of the user; the admin, unless given."""
+    """`name`: of the deployment, unless it is that of the tenant. `client`, `connection`: of the user, or the admin."""
     at = OperatorAt(namespace=tenant.system, service=CONTENT_SERVICE, ca_secret=str(SecretName.CA))
     connection = connection or await load_connection(plane.kubeconfig)
     session = ClusterSession(client or tenant.admin, connection, at, way=Direct(port=operator.content_port))
-    return await planned_upgrade(session, tenant.name)
+    return await planned_upgrade(session, name or tenant.name)
 
 
 def by_name(plan: UpgradeDocument) -> dict[str, PlannedObject]:

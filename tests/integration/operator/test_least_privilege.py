@@ -15,54 +15,26 @@ import pytest
 
 from e2e.cluster.audit import audited
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import HELM_CLASS, REGISTRY_CLASS
 from rukpak_py.api.policies.document import PROBE
 from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.resources import CRDS, NAMESPACES
-from tests.corpus.bundle_versions import next_version
+from rukpak_py.kube.resources import NAMESPACES
 from tests.corpus.installing import Installer
 from tests.corpus.place import BUNDLES, needs_corpus
 from tests.corpus.real_bundles import RealBundle, batches, real_bundle
-from tests.integration.operator.charts_of_kinds import templates_of, written_charts
+from tests.integration.operator.charts_of_kinds import templates_of
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.fetching import LOOPBACK
 from tests.integration.operator.granting import ACCOUNT, revoke
 from tests.integration.operator.installed_content import Archives, InstalledContent, Lives
 from tests.integration.operator.narrow import Rights
 from tests.integration.operator.process import Operator
+from tests.integration.operator.real_contents import FEW, REFUSED, content_of_bundle, content_of_chart
 from tests.integration.operator.tenant import Tenant
 from tests.unit.web_servers import serving
 
 ARE_ALL = os.environ.get("RUKPAK_LEAST_PRIVILEGE") == "all"
 AT_ONCE = 11
-FEW = (
-    "009-aqua-operator-certified-2022.4.848",  # twelve CRDs; fields that Deployments do not have
-    "011-bonree-operator-1.1.0",  # PodDisruptionBudget, a mutating webhook
-    "029-fujitsu-enterprise-postgres-operator-with-cg-module-v5.1.0",  # all modes but all namespaces, ServiceMonitor
-    "040-ibm-data-reporter-operator-2.24.4",  # requires a kind; a Secret
-    "046-instana-agent-operator-v2.0.1",  # a conversion webhook
-    "053-leaksignal-operator-1.6.1",  # PriorityClass
-    "087-strategy-operator-26.5.0",  # a single namespace only
-    "093-truenas-csi-0.1.0",  # NetworkPolicy
-    "148-beegfs-csi-driver-operator-1.8.0",  # its own namespace only
-    "209-prometheus-exporter-operator-0.3.4",  # ServiceMonitor
-    "216-silicom-sts-operator-0.0.1",  # requires two kinds; dependencies
-)
-# Content that no account could install on this API server.
-REFUSED = frozenset(
-    {
-        "089-tenant-operator-v0.3.16",  # a webhook for Namespaces, which refuses all of them while no pod answers
-        "121-ack-iam-controller-0.0.15",  # an instance without required fields
-        "161-ecr-secret-operator-0.3.2",  # an instance with a field that its CRD does not have
-        "173-grafana-operator-3.8.0",  # CRDs of v1beta1, as the others
-        "177-ibmcloud-operator-0.1.3",
-        "193-multicluster-operators-subscription-0.2.4",
-        "229-cockroachdb-2.1.1",
-        "241-prometheus-0.32.1",
-        "245-mongodb-enterprise-1.3.1",
-    }
-)
 FEW_CHARTS = ("web", "hooks", "brought")
 NARROW = ["--mode=narrow", "--leader-elect"]
 
@@ -70,34 +42,6 @@ NARROW = ["--mode=narrow", "--leader-elect"]
 def chosen_bundles() -> list[RealBundle]:
     folders = sorted(BUNDLES.glob("[0-9]*"))[::4] if ARE_ALL else [BUNDLES / name for name in FEW]
     return [real_bundle(one) for one in folders if one.name not in REFUSED]
-
-
-def content_of_bundle(bundle: RealBundle, folder: Path) -> InstalledContent:
-    watched = bundle.watch_namespaces
-    return InstalledContent(
-        name=bundle.deployment,
-        provisioner=REGISTRY_CLASS,
-        first=bundle.path,
-        second=next_version(bundle.path, folder / bundle.name),
-        flags=[f"--watch-namespace={one}" for one in watched or ()],
-        spec={"watchNamespaces": list(watched)} if watched else {},
-    )
-
-
-def content_of_chart(name: str, folder: Path, mark: str) -> InstalledContent:
-    first, second = written_charts(folder, name, mark)
-    spec = {"adopt": "IfUnowned"} if name == "brought" else {}
-    full = f"{name}-{mark}"
-    flags = [f"--release-name={full}"]
-    return InstalledContent(
-        name=full,
-        provisioner=HELM_CLASS,
-        first=first,
-        second=second,
-        flags=flags,
-        spec=spec,
-        outliving=frozenset({NAMESPACES.group_kind, CRDS.group_kind}),  # as helm leaves those of crds/
-    )
 
 
 class Ground:
