@@ -42,6 +42,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
         "completion": f"{_COMMANDS}.completion:completion",
         "content": f"{_COMMANDS}.content:content",
         "diff": f"{_COMMANDS}.live_diff:diff",
+        "history": f"{_COMMANDS}.history:history",
         "permissions": f"{_COMMANDS}.deployment_permissions:permissions",
         "plan": f"{_COMMANDS}.plan:plan",
         "release": f"{_COMMANDS}.release:release",

@@ -90,6 +90,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "completion",
         "content",
         "diff",
+        "history",
         "permissions",
         "plan",
         "release",

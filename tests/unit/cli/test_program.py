@@ -44,7 +44,9 @@ def test_usage_shows_how_it_was_called(rukpakctl: CommandLine, called: str, name
     assert ran.status == 0
 
 
-IN_A_CLUSTER = {("check",), ("run",), ("content",), ("permissions",), ("release",), ("approve",), ("plan",), ("diff",)}
+IN_A_CLUSTER = {
+    (name,) for name in ("check", "run", "content", "permissions", "release", "approve", "plan", "diff", "history")
+}
 
 
 def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
