@@ -41,6 +41,7 @@ FORCE_ANNOTATION = f"{GROUP}/force"
 RECONCILE_AT_ANNOTATION = f"{GROUP}/reconcile-at"
 ALLOW_DATA_LOSS_ANNOTATION = f"{GROUP}/allow-data-loss"  # on a deployment: its deletion may delete what others have
 APPROVED_ANNOTATION = f"{GROUP}/approved"  # on a deployment: the digest of the plan that may go on
+CONTENT_DIGEST_ANNOTATION = f"{GROUP}/content-digest"  # in a template: the only content that its Bundle may have
 REFRESH_AT_ANNOTATION = f"{GROUP}/refresh-at"
 OPERATOR_NAMESPACE_ANNOTATION = f"{GROUP}/operator-namespace"  # on a CRD of ours: whose cluster it is
 SAFE_CRD_UPGRADE_ANNOTATION = f"{GROUP}/safe-crd-upgrade-validation"  # on a CRD: "false" lets every upgrade of it pass

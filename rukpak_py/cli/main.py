@@ -46,6 +46,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
         "permissions": f"{_COMMANDS}.deployment_permissions:permissions",
         "plan": f"{_COMMANDS}.plan:plan",
         "release": f"{_COMMANDS}.release:release",
+        "rollback": f"{_COMMANDS}.rollback:rollback",
         "run": f"{_COMMANDS}.run:run",
         "version": f"{_COMMANDS}.version:version",
     },

@@ -4,6 +4,7 @@ What a user asks for is written with the rights of the user, as field manager `r
 newer: StaleError says that another client was faster.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +14,7 @@ from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.kube.client import Client
+from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
 
@@ -49,6 +50,25 @@ class EditedDeployment:
         body = {**change, "metadata": {**change.get("metadata", {}), **preconditions}}
         await client.patch(
             self.resource, "", metadata.name, canonical_json(body), field_manager=FIELD_MANAGER, dry_run=dry_run
+        )
+
+    async def edit_spec(self, client: Client, change: Mapping[str, Any]) -> None:
+        """Set fields of the spec in what was read, nulls within them included. None: the field goes."""
+        metadata, patch = self.edited.metadata, list[dict[str, Any]]()
+        patch.append({"op": "test", "path": "/metadata/uid", "value": metadata.uid})
+        patch.append({"op": "replace", "path": "/metadata/resourceVersion", "value": metadata.resource_version})
+        for name, value in change.items():
+            path = f"/spec/{name}"
+            patch.append(
+                {"op": "remove", "path": path} if value is None else {"op": "add", "path": path, "value": value}
+            )
+        await client.patch(
+            self.resource,
+            "",
+            metadata.name,
+            canonical_json(patch),
+            content_type=JSON_PATCH,
+            field_manager=FIELD_MANAGER,
         )
 
 

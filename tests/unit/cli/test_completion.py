@@ -94,6 +94,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "permissions",
         "plan",
         "release",
+        "rollback",
         "run",
         "version",
         ":4",

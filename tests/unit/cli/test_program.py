@@ -45,7 +45,8 @@ def test_usage_shows_how_it_was_called(rukpakctl: CommandLine, called: str, name
 
 
 IN_A_CLUSTER = {
-    (name,) for name in ("check", "run", "content", "permissions", "release", "approve", "plan", "diff", "history")
+    (name,)
+    for name in ("check", "run", "content", "permissions", "release", "approve", "plan", "diff", "history", "rollback")
 }
 
 
