@@ -46,6 +46,12 @@ class Source(ApiType, frozen=True, kw_only=True):
         members = sorted((one for _, one in self._members()), key=lambda one: spec is None or not isinstance(one, spec))
         return next((one.pin for one in members if one.pin), "")
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it says which content it is: an image by digest, a commit, an archive with its checksum."""
+        spec = SPECS.get(self.type)
+        return any(one.is_pinned for _, one in self._members() if spec is not None and isinstance(one, spec))
+
     def canonical(self) -> Fields:
         fields = zip(self.__struct_encode_fields__, self.__struct_fields__, strict=True)
         members = {name: _canonical(getattr(self, field)) for name, field in fields if field != "type"}

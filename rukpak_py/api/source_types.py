@@ -23,6 +23,7 @@ _CA_BUNDLE = doc(
 CONFIG_MAPS_AT_MOST = 256  # of one Bundle; the webhook looks each of them up
 LONGEST_PATH = 4096  # characters; no file system takes a longer one
 IMMUTABLE_ADVICE = "set immutable: true on it"
+WHOLE_COMMIT = 40  # digits; a repository by SHA-256 has more
 COMMIT_DIGITS = 12  # of a commit that stands for a version
 CaBundle = Annotated[str, _CA_BUNDLE]
 
@@ -104,6 +105,11 @@ class SourceSpec(ApiType, frozen=True, kw_only=True):
         """As it was recorded, fetched with what the spec says now."""
         return self
 
+    @property
+    def is_pinned(self) -> bool:
+        """Whether it says which content it is, wherever that comes from."""
+        return False
+
     def version(self, _resolved: Self | None) -> str:
         """Version of content that says none itself."""
         return ""
@@ -139,6 +145,10 @@ class ImageSource(SourceSpec, frozen=True, kw_only=True):
 
     def accessed_as(self, spec: Self) -> Self:
         return replace(spec, ref=self.ref)
+
+    @property
+    def is_pinned(self) -> bool:
+        return "@" in self.ref
 
     def version(self, _resolved: Self | None) -> str:
         return self.ref.partition("@")[0].rpartition("/")[2].partition(":")[2]
@@ -201,6 +211,10 @@ class GitSource(SourceSpec, frozen=True, kw_only=True):
         commit = resolved.ref.commit
         return replace(self, ref=GitRef(commit=commit)) if commit and commit.startswith(self.ref.commit) else self
 
+    @property
+    def is_pinned(self) -> bool:
+        return len(self.ref.commit) >= WHOLE_COMMIT
+
     def version(self, resolved: Self | None) -> str:
         return self.ref.tag or (resolved.ref.commit[:COMMIT_DIGITS] if resolved is not None else "")
 
@@ -260,6 +274,10 @@ class HttpSource(SourceSpec, frozen=True, kw_only=True):
     @property
     def secrets(self) -> tuple[str, ...]:
         return (self.auth.secret.name,)
+
+    @property
+    def is_pinned(self) -> bool:
+        return bool(self.sha256)
 
 
 SPECS: Mapping[str, type[SourceSpec]] = {

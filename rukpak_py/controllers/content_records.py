@@ -50,9 +50,12 @@ class ContentRecords:
         if bundle:
             record = self._bundles.get(bundle)
             return record is not None and record.digest == digest
-        return bool(deployment) and any(
-            one.deployment == deployment and one.digest == digest for one in self._bundles.values()
-        )
+        return self.of_deployment(digest, deployment) is not None
+
+    def of_deployment(self, digest: str, deployment: str) -> BundleRecord | None:
+        """Record of a Bundle of the deployment with this content, which may be gone."""
+        found = (one for one in self._bundles.values() if (one.deployment, one.digest) == (deployment, digest))
+        return next(found, None) if deployment else None
 
     async def keep(self, record: BundleRecord) -> None:
         self._recent[record.uid] = monotonic()

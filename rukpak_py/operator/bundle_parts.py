@@ -87,6 +87,7 @@ class BundleParts:
             deployment_class=owners.class_of,
             deployment_uid=owners.uid_of,
             installed_as=owners.installed_as,
+            formerly=owners.formerly,
             on_end=queue.add,
             budget=budget,
         )

@@ -15,7 +15,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate
 from rukpak_py.api.install_options import ACCEPT_NEW_SECRETS, InstallOptions, installed_options, options_of
 from rukpak_py.api.installed import Installed, installed_of
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, CONTENT_DIGEST_ANNOTATION, HELM_CLASS, SourceType
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, CONTENT_DIGEST_ANNOTATION, HELM_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash_of
 from rukpak_py.apply.marks import other_tool
@@ -117,9 +117,7 @@ def _is_upgrading(deployment: BundleDeployment, latest: Installation) -> bool:
 
 def _template(template: BundleTemplate, digest: str) -> BundleTemplate:
     """With the digest of its content where the source does not say which content it is."""
-    source = template.spec.source
-    is_pinned = source.type != SourceType.UPLOAD and (source.http is None or bool(source.http.sha256))
-    if is_pinned:
+    if template.spec.source.is_pinned:
         return template
     annotations = {**template.metadata.annotations, CONTENT_DIGEST_ANNOTATION: digest}
     return msgspec.structs.replace(

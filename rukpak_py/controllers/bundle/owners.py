@@ -1,15 +1,27 @@
 """The BundleDeployment of a Bundle, as the caches show it, and what that one has installed by its name."""
 
+from dataclasses import dataclass
+
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.installed import installed_as
 from rukpak_py.api.metadata import OwnerReference, is_deployment
+from rukpak_py.api.names import CONTENT_DIGEST_ANNOTATION
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.api.template_hash import specs_equal
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormerContent:
+    """`deployment`: the uid of the one that had it. `is_named`: no other content is accepted."""
+
+    digest: str
+    deployment: str = ""
+    is_named: bool = True
 
 
 class BundleOwners:
@@ -32,6 +44,28 @@ class BundleOwners:
         """Installation under the Bundle's name that the deployment that controls the Bundle records."""
         deployment = await self.deployment_of(bundle)
         return installed_as(deployment.status, bundle.metadata.name) if deployment is not None else None
+
+    async def formerly(self, bundle: Bundle) -> FormerContent | None:
+        """Content that the deployment of the Bundle had from this very source, or that the Bundle asks for by digest.
+
+        None: any content is accepted, and nothing tells which one it is.
+        """
+        named, source = bundle.metadata.annotations.get(CONTENT_DIGEST_ANNOTATION, ""), bundle.spec.source
+        if not named and not source.is_pinned:
+            return None
+        deployment = await self.deployment_of(bundle)
+        history = deployment.status.history if deployment is not None else ()
+        found = [
+            entry.digest
+            for entry in history
+            if entry.template is not None and specs_equal(entry.template.spec, bundle.spec)
+        ]
+        digest = named or next(iter(found), "")
+        if not digest:
+            return None
+        is_of_it = deployment is not None and (digest in found or bool(self.uid_of(bundle)))
+        uid = deployment.metadata.uid if deployment is not None and is_of_it else ""
+        return FormerContent(digest=digest, deployment=uid, is_named=bool(named))
 
     async def deployment_of(self, bundle: Bundle) -> BundleDeployment | None:
         """The deployment that controls the Bundle.

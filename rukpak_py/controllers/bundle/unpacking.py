@@ -7,9 +7,13 @@ are stored, in the Bundle's turn: an upload is part of what is recorded, or it c
 
 A Bundle that was deleted and made again while its content is installed is new, and has neither record nor status. Its
 deployment knows what is installed: it is fetched as it was resolved then, and nothing else is accepted.
+
+Content that the deployment had before, from the same pinned source, comes from the store: a server that is gone does
+not keep a deployment from going back. A Bundle may ask for its content by digest, and gets no other.
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, replace
 from time import perf_counter
@@ -19,6 +23,7 @@ from rukpak_py.api.bundle_deployment import Installation
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source
 from rukpak_py.content.tree import Tree
+from rukpak_py.controllers.bundle.owners import FormerContent
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.jobs import ContentBudget, Jobs, KeyedLock
 from rukpak_py.controllers.ports import Content, Records, Sources
@@ -33,6 +38,7 @@ from rukpak_py.formats.by_class import Classes
 from rukpak_py.formats.manifests import MANIFESTS, advice_on_lone_manifest, manifests_at_root
 from rukpak_py.sources.source import ContentPendingError, DirectAnswer, Fetched, FetchRequest, Waiting
 
+LOG = logging.getLogger(__name__)
 UNPACK_SECONDS = 900.0
 PERSIST = "persist bundle content: "
 ALL_DEFECTS = "rukpakctl bundle validate lists all"
@@ -80,6 +86,7 @@ class UnpackJobs:
         deployment_uid: Callable[[Bundle], str],
         installed_as: Callable[[Bundle], Awaitable[Installation | None]],
         on_end: Callable[[str], None],
+        formerly: Callable[[Bundle], Awaitable[FormerContent | None]] | None = None,
         budget: ContentBudget | None = None,
     ) -> None:
         """`deployment_class`: of the deployment that controls a Bundle, which decides what its content has to be.
@@ -88,12 +95,15 @@ class UnpackJobs:
 
         `installed_as`: what the deployment of a Bundle has installed by the name of the Bundle.
 
+        `formerly`: content that the deployment of a Bundle had before, and that the Bundle asks for.
+
         `on_end` is called with the name of the Bundle. `budget`: shared with others who hold content in memory.
         """
         self.turns = KeyedLock()  # by uid
         self.deployment_uid = deployment_uid
         self._deployment_class = deployment_class
         self._installed_as = installed_as
+        self._formerly = formerly
         self._records = records
         self._states = states
         self._sources = sources
@@ -165,6 +175,9 @@ class UnpackJobs:
                 installed = await self._installed(bundle)
             except RukPakError as error:
                 return fetch_failed(error, str(error))
+            stored = await self._stored(bundle, classes) if installed is None else None
+            if stored is not None:
+                return stored
             source = pinned_source(bundle, recorded, installed=installed)
             async with self._budget.share() as content_arrives:
                 request = FetchRequest(
@@ -191,6 +204,36 @@ class UnpackJobs:
         entry = await self._installed_as(bundle)
         self._states.of(bundle.metadata.uid).installed = entry.digest if entry is not None else ""
         return entry.template.spec.source if entry is not None and entry.template is not None else None
+
+    async def _stored(self, bundle: Bundle, classes: Classes) -> Unpacked | None:
+        """Take content that the deployment of the Bundle had before from the store. None: it has to be fetched.
+
+        A record shows that the deployment had it; the history alone, which others may have written, does not.
+        """
+        if self._formerly is None or self.unpacked_digest(bundle):
+            return None
+        former = await self._formerly(bundle)
+        if former is None:
+            return None
+        if former.is_named:
+            self._states.of(bundle.metadata.uid).installed = former.digest
+        record = self._records.of_deployment(former.digest, former.deployment)
+        if record is None:
+            return None
+        try:
+            async with self._budget.share() as content_arrives:
+                await content_arrives()
+                tree = await self._content.load(former.digest)
+                if tree is None:
+                    return None
+                converted = await self._content.check(
+                    classes, tree, is_directory=bundle.spec.source.is_directory(record.artifact_type)
+                )
+                digest = await self._content.keep(tree, converted)
+        except RukPakError as error:
+            LOG.info("%s: stored content is fetched again: %s", bundle.metadata.name, error)
+            return None
+        return Unpacked(digest=digest, resolved=bundle.spec.source, artifact_type=record.artifact_type)
 
     async def _unpack(self, request: FetchRequest, classes: Classes, *, pinned: str) -> Result:
         prefix = "source bundle content: "

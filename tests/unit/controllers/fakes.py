@@ -236,6 +236,10 @@ class FakeRecords:
     def of(self, uid: str) -> BundleRecord | None:
         return self.kept.get(uid)
 
+    def of_deployment(self, digest: str, deployment: str) -> BundleRecord | None:
+        found = (one for one in self.kept.values() if (one.deployment, one.digest) == (deployment, digest))
+        return next(found, None)
+
     async def keep(self, record: BundleRecord) -> None:
         self.kept[record.uid] = record
 
