@@ -46,20 +46,6 @@ EXPECTED = (
     ),
     Expected(
         chart="hooks",
-        steps=frozenset({Step.BACK}),
-        kinds=frozenset({Differs.FIELD}),
-        object="ConfigMap *-upgrade",
-        path=("data",),
-        why="going back is an upgrade to older content, and runs its hooks",
-    ),
-    Expected(
-        chart="hooks",
-        kinds=frozenset({Differs.ONLY_HELM}),
-        object="ConfigMap *-rollback",
-        why="going back is an upgrade to older content: hooks of a rollback never run",
-    ),
-    Expected(
-        chart="hooks",
         steps=frozenset({Step.DELETE}),
         kinds=frozenset({Differs.ONLY_HELM}),
         why="helm leaves objects of hooks behind; here they belong to the BundleDeployment, and go with it",

@@ -215,6 +215,13 @@ def installed_entry(attempt: Attempt) -> Installation | None:
     return entry
 
 
+def former_entry(attempt: Attempt) -> Installation | None:
+    """Latest entry of content that was installed before what is installed, where the attempt goes back to it."""
+    installed = attempt.installed
+    former = installed.history[1:] if installed is not None else ()
+    return next((entry for entry in former if is_rendering_of(entry, attempt)), None)
+
+
 def is_of_former_release(attempt: Attempt) -> bool:
     """Whether it is what a release of the operator has installed that knew neither the cluster nor settings."""
     entry = installed_entry(attempt)

@@ -61,7 +61,7 @@ async def job_uid(stage: Stage, name: str) -> Any:
 
 
 async def test_each_hook_runs_once_at_its_event_by_weight_and_by_name(stage: Stage) -> None:
-    """Tests and rollbacks never do, and neither does a change of the spec that renders nothing else."""
+    """Tests never do, those of rollbacks only on the way back, and a change that renders nothing else runs none."""
     events = ("pre-install", "post-install", "pre-upgrade", "post-upgrade", "pre-rollback", "post-rollback", "test")
     files = {f"templates/{event}.yaml": hook(event, event) for event in events}
     files["templates/order.yaml"] = "---\n".join(
@@ -87,6 +87,10 @@ async def test_each_hook_runs_once_at_its_event_by_weight_and_by_name(stage: Sta
     owned = (await stage.settings("a"))["metadata"]
     assert [(one["kind"], one["controller"]) for one in owned["ownerReferences"]] == [("BundleDeployment", False)]
     assert owned["labels"] == {HOOK_LABEL: owned["ownerReferences"][0]["uid"]}
+
+    await stage.edit(name, config=None)
+    await stage.until_deployment(name, has_run("pre-rollback", "post-rollback"), says("Ready", "True"))
+    assert not await stage.has_settings("test")
 
 
 async def test_nothing_but_definitions_is_applied_before_the_first_hooks_have_ended(stage: Stage) -> None:

@@ -1,7 +1,7 @@
 """Runs of hooks: those that an installation has to run, the next of them, and the mark by which a run is known.
 
 Hooks belong to a rendering, not to a deployment: what is installed already runs none, whatever else of the spec
-changes. Going back to older content is an upgrade like any other, so events of rollbacks never come.
+changes. An upgrade to content and options that the history has is a rollback, and has events of its own, as in helm.
 
 The mark of a run stands in statuses and on objects of hooks. It has no version in front; another form gets one, and a
 run is known by its former mark, too, for a release: a hook that is not known by its mark runs again.
@@ -24,7 +24,7 @@ from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookInStatus, HookRecord, HookResult, RunningHook
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
-from rukpak_py.controllers.deployment.attempt import Attempt, is_rendering_of
+from rukpak_py.controllers.deployment.attempt import Attempt, former_entry, is_rendering_of
 from rukpak_py.controllers.deployment.hooks.hook_end import has_verdict
 from rukpak_py.controllers.deployment.kept_renderings import key_of
 from rukpak_py.core.objects import ObjectKey, canonical_json
@@ -42,6 +42,7 @@ class InstallEvents:
 
 INSTALL = InstallEvents(before=HookEvent.PRE_INSTALL, after=HookEvent.POST_INSTALL)
 UPGRADE = InstallEvents(before=HookEvent.PRE_UPGRADE, after=HookEvent.POST_UPGRADE)
+ROLLBACK = InstallEvents(before=HookEvent.PRE_ROLLBACK, after=HookEvent.POST_ROLLBACK)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -109,7 +110,9 @@ def events_of(attempt: Attempt) -> InstallEvents | None:
         is_installed = is_rendering_of(installed.entry, attempt)
     else:
         is_installed = installed.bundle == attempt.bundle.metadata.name
-    return None if is_installed else UPGRADE
+    if is_installed:
+        return None
+    return ROLLBACK if former_entry(attempt) is not None else UPGRADE
 
 
 def hooks_at(hooks: Iterable[Hook], event: HookEvent) -> list[Hook]:

@@ -14,6 +14,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.runs import (
     INSTALL,
+    ROLLBACK,
     UPGRADE,
     InstallEvents,
     events_of,
@@ -58,7 +59,8 @@ def with_status(**status: Any) -> BundleDeployment:
         ({"active_bundle": "b", "history": (installed(),)}, None),
         ({"active_bundle": "b", "history": (installed(OTHER_DIGEST),)}, UPGRADE),
         ({"active_bundle": "b", "history": (installed(config={"values": "a: 1"}),)}, UPGRADE),
-        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed())}, UPGRADE),  # on the way back
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed())}, ROLLBACK),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed(config={"values": "a: 1"}))}, UPGRADE),
         ({"active_bundle": "b"}, None),  # of the original
         ({"active_bundle": "older"}, UPGRADE),
     ],
