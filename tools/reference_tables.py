@@ -100,6 +100,13 @@ MARKS = {
             " withdraws nothing."
         ),
     ),
+    "CONTENT_DIGEST_ANNOTATION": (
+        "`rukpakctl rollback`, on `spec.template` of a BundleDeployment",
+        (
+            "Its Bundle accepts only the content with this digest. Content that the BundleDeployment had before comes"
+            " from the store, whatever its source has now."
+        ),
+    ),
     "REFRESH_AT_ANNOTATION": (
         "you, on a BundleDeployment",
         (

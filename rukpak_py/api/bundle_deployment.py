@@ -18,7 +18,7 @@ from rukpak_py.api.deployment_spec import (
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.schema import ApiType, doc
-from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade
+from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade, RolledBack
 from rukpak_py.core.objects import GroupKind
 
 COMPLETED = 64  # objects that are recorded
@@ -143,6 +143,7 @@ class InstallOutcome(StrEnum):
     INSTALLED = "Installed"  # everything is applied; it was never healthy so far
     HEALTHY = "Healthy"  # it was healthy at least once
     FAILED = "Failed"  # an object failed before it was ever healthy
+    ROLLED_BACK = "RolledBack"  # it was not healthy in time, and the revision before it was installed again
 
 
 class Installation(ApiType, frozen=True, kw_only=True):
@@ -163,8 +164,9 @@ class Installation(ApiType, frozen=True, kw_only=True):
     outcome: Annotated[
         str,
         doc(
-            "`Installed` (applied, and not healthy yet), `Healthy` (it was healthy) or `Failed` (an object failed"
-            " before it was healthy). Entries of former releases have none: they count as `Healthy`."
+            "`Installed` (applied, and not healthy yet), `Healthy` (it was healthy), `Failed` (an object failed"
+            " before it was healthy) or `RolledBack` (it was not healthy in time, and was undone). Entries of former"
+            " releases have none: they count as `Healthy`."
         ),
     ] = ""
     account: Annotated[
@@ -306,6 +308,10 @@ class BundleDeploymentStatus(ApiType, frozen=True, kw_only=True):
     upgrade: Annotated[
         BegunUpgrade | None,
         doc("The upgrade that has begun and was not healthy yet, where `spec.upgrades` decides about upgrades."),
+    ] = None
+    rollback: Annotated[
+        RolledBack | None,
+        doc("The upgrade that the spec asks for, has failed, and was undone. It is not tried again."),
     ] = None
     judged: Annotated[
         Judged | None,

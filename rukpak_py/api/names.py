@@ -199,6 +199,7 @@ class Reason(StrEnum):
     INSTALLATION_STATUS_FALSE = "InstallationStatusFalse"
     # UpgradePending
     UPGRADE_PENDING = "UpgradePending"  # of Ready
+    ROLLED_BACK = "RolledBack"
     NOT_APPROVED = "NotApproved"
     OUTSIDE_WINDOW = "OutsideWindow"
     NO_UPGRADE = "NoUpgrade"
@@ -235,6 +236,7 @@ class EventReason(StrEnum):
     UPGRADED = "Upgraded"
     REFRESHED = "Refreshed"
     UPGRADE_PENDING = "UpgradePending"
+    ROLLBACK_REFUSED = "RollbackRefused"
     SUSPENDED = "Suspended"
     RESUMED = "Resumed"
     KEPT = "Kept"

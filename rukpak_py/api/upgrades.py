@@ -14,6 +14,7 @@ WINDOWS_AT_MOST = 16
 PLAN_NAMES_AT_MOST = 20  # of objects in the short form of a plan
 PLAN_LINES_AT_MOST = 10  # of rights, CRDs and hooks
 PLAN_CHARACTERS = 120  # of a line or a name: the content says what stands in them, and all of it must fit into a status
+REASON_CHARACTERS = 512  # of what is recorded of a failure
 WITHDRAWN = "none"  # an annotation of this value withdraws an approval
 NOW_SUFFIX = ",now"  # behind the digest of an approval: no window counts
 DURATION = r"^([0-9]{1,4}h)?([0-9]{1,5}m)?([0-9]{1,6}s)?$"
@@ -59,6 +60,36 @@ class UpgradeWindow(ApiType, frozen=True, kw_only=True):
     ] = "UTC"
 
 
+class FailureAction(StrEnum):
+    KEEP = "Keep"
+    ROLLBACK = "Rollback"
+
+
+DEFAULT_FAILURE_TIME = "10m"
+
+
+class OnFailure(ApiType, frozen=True, kw_only=True):
+    """Treatment of an upgrade that does not become healthy in time."""
+
+    after: Annotated[
+        str,
+        doc(
+            "How long an upgrade may take from its first write until it is healthy, like `10m`. Default: `10m`.",
+            pattern=DURATION,
+            minLength=2,
+            maxLength=16,
+        ),
+    ] = DEFAULT_FAILURE_TIME
+    action: Annotated[
+        FailureAction,
+        doc(
+            "`Keep` (default): it stays, and goes on. `Rollback`: the revision before it is installed again, once,"
+            " without an approval or a window, through all other checks; where one of them refuses, it stays. First"
+            " installs and upgrades that go back to a former revision always stay."
+        ),
+    ] = FailureAction.KEEP
+
+
 class Upgrades(ApiType, frozen=True, kw_only=True):
     """How upgrades are decided. First installs, corrected drift and deletion never wait."""
 
@@ -76,6 +107,10 @@ class Upgrades(ApiType, frozen=True, kw_only=True):
             maxItems=WINDOWS_AT_MOST,
         ),
     ] = ()
+    on_failure: Annotated[
+        OnFailure | None,
+        doc("What happens when an upgrade has begun and is not healthy in time. Default: nothing."),
+    ] = None
 
 
 class PlanCounts(ApiType, frozen=True, kw_only=True):
@@ -135,3 +170,28 @@ class BegunUpgrade(ApiType, frozen=True, kw_only=True):
     options: Annotated[str, doc("Digest of the options that it installs with; empty: the defaults.")] = ""
     bundle: Annotated[str, doc("Name of the Bundle whose content it installs.")]
     started_at: Annotated[str, doc("When its first write was about to be made.", format="date-time")]
+    is_rollback: Annotated[
+        bool, doc("It goes back to a revision of the history, so `spec.upgrades.onFailure` is not about it.")
+    ] = False
+    kept_because: Annotated[
+        str, doc("It was not healthy in time, and this is why the revision before it was not installed again.")
+    ] = ""
+
+
+class RolledBack(ApiType, frozen=True, kw_only=True):
+    """A failed upgrade in whose place a former revision was installed again by `spec.upgrades.onFailure`."""
+
+    revision: Annotated[int, doc("Revision of the history that is installed again.")]
+    bundle: Annotated[str, doc("Name of the Bundle whose content failed.")]
+    content: Annotated[
+        str,
+        doc("SHA-256 identity of that content. With the same options it is not tried again until either changes."),
+    ]
+    options: Annotated[str, doc("Digest of the options that it failed with; empty: the defaults.")] = ""
+    reason: Annotated[str, doc("Why it failed.")] = ""
+    time: Annotated[str, doc("When the rollback began.", format="date-time")]
+
+    @property
+    def key(self) -> tuple[int, str, str]:
+        """Identity of the rollback."""
+        return self.revision, self.content, self.options

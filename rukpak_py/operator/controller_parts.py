@@ -45,6 +45,7 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.template_bundle import Templates
+from rukpak_py.controllers.deployment.undo import Undo
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.event_router import EventRouter
@@ -220,6 +221,18 @@ class DeploymentParts:
                 rendering=rendering,
             ),
         )
+        content = self._content_reconciler(
+            around,
+            rendering,
+            ReleaseHooks(hooks, superseded),
+            kinds=kinds,
+            planner=planner,
+            form=form,
+            engine=engine,
+            certificates=certificates,
+            gates=gates,
+            approval=approval,
+        )
         self.reconciler = DeploymentReconciler(
             deployments=deployments,
             instances=around.router.instances.cache,
@@ -229,17 +242,9 @@ class DeploymentParts:
             templates=templates,
             values=self._values,
             attempts=attempts,
-            content=self._content_reconciler(
-                around,
-                rendering,
-                ReleaseHooks(hooks, superseded),
-                kinds=kinds,
-                planner=planner,
-                form=form,
-                engine=engine,
-                certificates=certificates,
-                gates=gates,
-                approval=approval,
+            content=content,
+            undo=Undo(
+                deployments=deployments, templates=templates, attempts=attempts, content=content, approval=approval
             ),
             ownership_form=form,
             hooks=superseded,

@@ -16,6 +16,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, I
 from rukpak_py.api.install_options import InstallOptions, identities, installed_options, options_of, records_config
 from rukpak_py.api.installed import Installed, installed_of
 from rukpak_py.api.names import REGISTRY_CLASS
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundValues
@@ -35,7 +36,7 @@ class Attempt:
     """`install_namespace` empty: the content chooses.
 
     `makes_namespace`: the install namespace is ours to create and keep. `values`: what the options know by digest.
-    `is_wanted`: by the spec, and not only installed now or formerly.
+    `is_wanted`: by the spec, and not only installed now or formerly. `undoes`: it goes back, because of this upgrade.
     """
 
     deployment: BundleDeployment
@@ -46,11 +47,17 @@ class Attempt:
     state: DeploymentState
     values: tuple[ValuesDocument, ...] = ()
     is_wanted: bool = False
+    undoes: RolledBack | None = None
     account: Account | None = None  # whose rights it has; None: the operator's
 
     @property
     def owner(self) -> Owner:
         return Owner.of(self.deployment, blocks_deletion=self.account is None)
+
+    @property
+    def is_leading(self) -> bool:
+        """Whether it decides what is in the cluster next, and not only keeps what is installed."""
+        return self.is_wanted or self.undoes is not None
 
     @cached_property
     def installed(self) -> Installed | None:
@@ -165,6 +172,18 @@ class AttemptFactory:
     ) -> Attempt | None:
         """None: the options that it was installed with are lost."""
         options = options_of_active(deployment)
+        return self._attempt(deployment, bundle, options, state, found) if options is not None else None
+
+    def former(
+        self,
+        deployment: BundleDeployment,
+        bundle: Bundle,
+        entry: Installation,
+        state: DeploymentState,
+        found: FoundValues,
+    ) -> Attempt | None:
+        """Attempt of an entry of the history. None: its options are lost."""
+        options = installed_options(entry, options_of(deployment.spec))
         return self._attempt(deployment, bundle, options, state, found) if options is not None else None
 
     def _attempt(

@@ -25,6 +25,7 @@ from rukpak_py.api.install_options import mean_the_same, recorded
 from rukpak_py.api.installed import with_revisions
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.removed_objects import without_kept
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
@@ -84,13 +85,19 @@ def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Insta
     history = attempt.deployment.status.history
     latest = history[0] if history else None
     if latest is None or not _is_of(latest, attempt):
-        former = with_revisions(history)
+        former = _with_undone(with_revisions(history), attempt.undoes)
         revision = former[0].revision + 1 if former else 1
         return within_limit((_entry(attempt, outcome, now, revision), *former)[:HISTORY])
     if _as_known_now(latest, attempt, outcome) == latest:
         return history
     numbered = with_revisions(history)
     return within_limit((_as_known_now(numbered[0], attempt, outcome), *numbered[1:]))
+
+
+def _with_undone(history: tuple[Installation, ...], undone: RolledBack | None) -> tuple[Installation, ...]:
+    if undone is None or not history or history[0].digest != undone.content:
+        return history
+    return (replace(history[0], outcome=InstallOutcome.ROLLED_BACK), *history[1:])
 
 
 def _is_of(entry: Installation, attempt: Attempt) -> bool:

@@ -15,6 +15,7 @@ from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason, is_unknown_class
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
@@ -23,10 +24,12 @@ from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
+from rukpak_py.controllers.deployment.remediation import is_undone, undone_fact
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
+from rukpak_py.controllers.deployment.undo import Unavailable, Undo, Undone
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
@@ -46,7 +49,7 @@ from rukpak_py.controllers.result.deployment_details import (
     ClassNotServed,
 )
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
@@ -65,6 +68,7 @@ class DeploymentReconciler:
         values: ExternalValues,
         attempts: AttemptFactory,
         content: ContentReconciler,
+        undo: Undo,
         ownership_form: OwnershipForm,
         hooks: SupersededHooks,
         uninstall: Uninstall,
@@ -80,6 +84,7 @@ class DeploymentReconciler:
         self._values = values
         self._attempts = attempts
         self._content = content
+        self._undo = undo
         self._ownership_form = ownership_form
         self._hooks = hooks
         self._uninstall = uninstall
@@ -192,27 +197,71 @@ class DeploymentReconciler:
         """The wanted content is there: install it, or keep it as it should be."""
         attempt = self._attempts.wanted(deployment, wanted, state, found)
         active = self._active(deployment, state, found)
+        if (record := is_undone(attempt)) is not None:
+            return await self._stay_undone(attempt, active, record, found, turn)
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
+        judged = await self._undo.in_time(attempt, active, progress, found)
+        if isinstance(judged, Undone):
+            return await self._report_undone(attempt, active, judged, turn)
+        progress = judged
         if state.begun == attempt.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
         change = StatusChange(valid=wanted.metadata.name) + upgrade_change(attempt, active, progress)
-        of_wanted = Progress(change=change)
+        of_wanted, of_installed = Progress(change=change), NO_PROGRESS
         if active is not None and active.content == attempt.content:
             of_installed = progress
         else:
             of_wanted += progress
-            of_installed = NO_PROGRESS
-            if progress.reached is Reached.NOTHING:
-                # Nothing of its successor was written.
-                correct = self._content.correct_drift(active) if active is not None else self._not_corrected(deployment)
-                of_installed = await correct
-            elif progress.reached is Reached.PARTLY and active is not None:
-                of_installed = await self._content.correct_half(attempt, active)
+            of_installed = await self._beside(attempt, active, progress)
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
-        told = self._deployments.get(deployment.metadata.name)
+        await self._drop_superseded(attempt, progress)
+        return schedule
+
+    async def _beside(self, attempt: Attempt, active: Attempt | None, progress: Progress) -> Progress:
+        """Keep what is installed while its successor is not."""
+        if progress.reached is Reached.NOTHING:
+            # Nothing of its successor was written.
+            correct = self._content.correct_drift(active) if active is not None else None
+            return await (correct or self._not_corrected(attempt.deployment))
+        if progress.reached is Reached.PARTLY and active is not None:
+            return await self._content.correct_half(attempt, active)
+        return NO_PROGRESS
+
+    async def _drop_superseded(self, attempt: Attempt, progress: Progress, *kept: Bundle) -> None:
+        """Delete the Bundles of former content once the new one is healthy."""
+        told = self._deployments.get(attempt.deployment.metadata.name)
         is_finished = progress.reached is Reached.FINISHED and not any(map(is_open, progress.facts))
-        if is_finished and told is not None and told.status.active_bundle == wanted.metadata.name:
-            await self._templates.drop_superseded(deployment, wanted)
+        if is_finished and told is not None and told.status.active_bundle == attempt.bundle.metadata.name:
+            await self._templates.drop_superseded(attempt.deployment, attempt.bundle, *kept)
+
+    async def _stay_undone(
+        self, attempt: Attempt, active: Attempt | None, record: RolledBack, found: FoundValues, turn: Turn
+    ) -> Schedule:
+        """The wanted content has failed: the revision before it is installed, or on its way."""
+        deployment, state = attempt.deployment, attempt.state
+        back = await self._undo.attempt_of(deployment, record, state, found)
+        if isinstance(back, Unavailable):
+            told = _about(undone_fact(record))
+            return await self._reporting.report(deployment, state, turn, wanted=told, installed=_not_had(back))
+        progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
+        return await self._report_undone(attempt, active, Undone(record=record, back=back, progress=progress), turn)
+
+    async def _report_undone(self, attempt: Attempt, active: Attempt | None, undone: Undone, turn: Turn) -> Schedule:
+        deployment, state, back, progress = attempt.deployment, attempt.state, undone.back, undone.progress
+        if state.begun == back.content and progress.reached is Reached.NOTHING:
+            progress = replace(progress, reached=Reached.PARTLY)
+        of_wanted, of_installed = Progress(change=StatusChange(valid=attempt.bundle.metadata.name)), NO_PROGRESS
+        if progress.reached >= Reached.APPLIED:
+            of_wanted += _about(undone_fact(undone.record))
+        if active is not None and active.content == back.content:
+            of_installed = progress
+        elif progress.reached >= Reached.APPLIED:
+            of_installed = progress  # by now
+        else:
+            of_wanted += progress
+            of_installed = await self._beside(back, active, progress)
+        schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
+        await self._drop_superseded(back, progress, attempt.bundle)
         return schedule
 
     def _not_unpacked(self, deployment: BundleDeployment, wanted: Bundle, found: FoundValues) -> Fact:
@@ -229,6 +278,11 @@ class DeploymentReconciler:
     ) -> Progress:
         """Keep the active content with the options that it was installed with, whatever the spec says meanwhile."""
         active = self._active(deployment, state, found)
+        if (record := deployment.status.rollback) is not None:
+            back = await self._undo.attempt_of(deployment, record, state, found)
+            if isinstance(back, Unavailable):
+                return _not_had(back)
+            return await self._content.reconcile_content(back, active)
         if active is not None:
             return await self._content.reconcile_content(active, active)
         converted = await with_failed_request(self._converted(deployment, state))
@@ -295,6 +349,11 @@ def _without_account(deployment: BundleDeployment) -> list[Fact]:
     if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
         return []
     return [Fact(cause=Cause.ACCOUNT_REQUIRED, detail=ACCOUNT_REQUIRED)]
+
+
+def _not_had(back: Unavailable) -> Progress:
+    """Report that the revision cannot be had that a failed upgrade is undone by."""
+    return _not_kept(Words(words=back.why)) if back.why else NO_PROGRESS
 
 
 def _not_kept(detail: Detail) -> Progress:

@@ -95,9 +95,9 @@ class ContentReconciler:
             progress = await with_failed_request(self._stages(attempt, active))
             if any(fact.cause in _REFUSED_RIGHTS for fact in progress.facts):
                 self._gates.review_permissions_again(attempt)
-            if attempt.is_wanted:
+            if attempt.is_leading:
                 attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
-        if not attempt.is_wanted or any(fact.cause in _NOTHING_WRITTEN for fact in progress.facts):
+        if not attempt.is_leading or any(fact.cause in _NOTHING_WRITTEN for fact in progress.facts):
             return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
@@ -231,15 +231,18 @@ class ContentReconciler:
         if candidate.is_upgrade and (left := schema_lag(attempt.state, monotonic())) > 0:
             return Progress(facts=(look_again(left),), reached=Reached.PARTLY)
         may_wait = self._approval.may_wait(attempt, active, planned.plan)
-        refusals = await self._refusals_of_plan(attempt, candidate, may_write=not may_wait)
+        is_free = not may_wait and not self._approval.must_record(attempt, active, planned.plan)
+        refusals = await self._refusals_of_plan(attempt, candidate, may_write=is_free)
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
         told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
-        if isinstance(told, Progress) or not may_wait:
+        if isinstance(told, Progress) or is_free:
             return told
         if planned.held:
             return Progress(facts=(*told, planned.hidden.fact(Cause.KINDS_HELD_BACK)))
-        waits = await self._approval.decide(attempt, active, rendered, planned)
+        waits = await (
+            self._approval.decide(attempt, active, rendered, planned) if may_wait else self._approval.record(attempt)
+        )
         if waits is not None:
             return Progress(facts=told) + waits
         refusals = await self._refusals_of_plan(attempt, candidate, may_write=True)

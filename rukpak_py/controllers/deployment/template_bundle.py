@@ -16,7 +16,7 @@ from collections.abc import Callable, Collection, Container, Mapping
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import (
@@ -103,6 +103,20 @@ class Templates:
         controller = bundle.metadata.controller if bundle is not None else None
         return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
 
+    def of_entry(self, deployment: BundleDeployment, entry: Installation) -> Bundle | None:
+        """The Bundle of an entry of the history, with the content of then."""
+        bundle = self._bundles.get(entry.bundle)
+        controller = bundle.metadata.controller if bundle is not None else None
+        is_ours = controller is not None and controller.uid == deployment.metadata.uid
+        return bundle if bundle is not None and is_ours and bundle.status.digest == entry.digest else None
+
+    async def restore_entry(self, deployment: BundleDeployment, entry: Installation) -> str:
+        """Make its missing Bundle again, as the history records it. The answer: why not."""
+        former = _as_recorded(deployment, entry)
+        if former is None:
+            return TEMPLATE_UNKNOWN
+        return await self._restored(former, entry.bundle)
+
     def shows_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:
         """Whether the Bundle of what is installed, or of a first install, lost its owner: to a deletion that orphans.
 
@@ -117,11 +131,12 @@ class Templates:
     async def restore_active(self, deployment: BundleDeployment) -> str:
         """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
         name, as_installed = deployment.status.active_bundle, _as_installed(deployment)
-        if as_installed is None:
-            return TEMPLATE_UNKNOWN
+        return await self._restored(as_installed, name) if as_installed is not None else TEMPLATE_UNKNOWN
+
+    async def _restored(self, former: BundleDeployment, name: str) -> str:
         try:
-            if await self._existence.still_exists(deployment, is_doubtful=True):
-                await self._create(as_installed, name, template_hash_of(as_installed))
+            if await self._existence.still_exists(former, is_doubtful=True):
+                await self._create(former, name, template_hash_of(former))
         except RukPakError as error:
             return str(error)
         return ""
@@ -183,8 +198,8 @@ class Templates:
         bundles = {installed.bundle, *(entry.bundle for entry in installed.history)} if installed is not None else set()
         await self._drop(deployment, {wanted.metadata.name} | bundles)
 
-    async def drop_superseded(self, deployment: BundleDeployment, wanted: Bundle) -> None:
-        await self._drop(deployment, {wanted.metadata.name})
+    async def drop_superseded(self, deployment: BundleDeployment, *kept: Bundle) -> None:
+        await self._drop(deployment, {one.metadata.name for one in kept})
 
     async def _drop(self, deployment: BundleDeployment, kept: Container[str]) -> None:
         for bundle in self._bundles.controlled_by(deployment.metadata.uid):
@@ -203,11 +218,16 @@ class Templates:
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:
     """Deployment with the template of the installed content. None: the record is not exactly that template."""
     installed = installed_of(deployment.status)
-    template = installed.template if installed is not None else None
-    if template is None or installed is None:
+    entry = installed.entry if installed is not None else None
+    is_its = installed is not None and entry is not None and entry.bundle == installed.bundle
+    return _as_recorded(deployment, entry) if entry is not None and is_its else None
+
+
+def _as_recorded(deployment: BundleDeployment, entry: Installation) -> BundleDeployment | None:
+    if entry.template is None:
         return None
-    former = replace(deployment, spec=replace(deployment.spec, template=template))
-    return former if bundle_name(deployment.metadata.name, template_hash_of(former)) == installed.bundle else None
+    former = replace(deployment, spec=replace(deployment.spec, template=entry.template))
+    return former if bundle_name(deployment.metadata.name, template_hash_of(former)) == entry.bundle else None
 
 
 def _is_orphan_of(bundle: Bundle, deployment: BundleDeployment, wanted: str) -> bool:

@@ -35,18 +35,19 @@ from rukpak_py.api.upgrades import (
 )
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.upgrade_plan import PlannedContent, UpgradeIdentity, UpgradePlan, upgrade_plan
-from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempt import Attempt, former_entry
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.history import version_of
 from rukpak_py.controllers.deployment.hooks.runs import events_of, skips_hooks
 from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.remediation import is_healthy, is_undone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
-from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
 from rukpak_py.controllers.result.upgrade_details import OutsideWindow, UpgradePending
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
@@ -70,6 +71,14 @@ class UpgradeApproval:
             return False
         return not has_begun(attempt)
 
+    def must_record(self, attempt: Attempt, active: Attempt | None, plan: Plan) -> bool:
+        """Whether that it begins must stand in the status first: what `onFailure` counts from, or a rollback."""
+        if attempt.undoes is not None:
+            recorded = attempt.deployment.status.rollback
+            return recorded is None or recorded.key != attempt.undoes.key
+        is_timed = attempt.is_wanted and attempt.deployment.spec.upgrades.on_failure is not None
+        return is_timed and is_upgrade(attempt, active, plan) and not has_begun(attempt)
+
     async def decide(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned
     ) -> Progress | None:
@@ -81,16 +90,25 @@ class UpgradeApproval:
         decision = decide(attempt.deployment, plan, datetime.fromtimestamp(clock.wall, UTC))
         if decision.reason is not None:
             return _pending(attempt, plan, decision, clock)
-        begun = BegunUpgrade(
-            revision=revision_of(attempt),
-            content=attempt.bundle.status.digest,
-            options=attempt.options.digest,
-            bundle=attempt.bundle.metadata.name,
-            started_at=clock.timestamp(),
-        )
-        change = StatusChange(pending_upgrade=None, upgrade=begun)
+        return await self.record(attempt)
+
+    async def record(self, attempt: Attempt) -> Progress | None:
+        """Record that it begins. None: that stands in the status."""
+        if (undone := attempt.undoes) is not None:
+            change = StatusChange(pending_upgrade=None, upgrade=None, rollback=undone)
+            ready = f"Installing revision {undone.revision} again, because the upgrade to {undone.bundle} failed"
+        else:
+            begun = BegunUpgrade(
+                revision=revision_of(attempt),
+                content=attempt.bundle.status.digest,
+                options=attempt.options.digest,
+                bundle=attempt.bundle.metadata.name,
+                started_at=self._clock().timestamp(),
+                is_rollback=former_entry(attempt) is not None,
+            )
+            change, ready = StatusChange(pending_upgrade=None, upgrade=begun), f"Upgrading to {begun.bundle}"
         try:
-            await self._writer.record(attempt.deployment, change, ready=f"Upgrading to {begun.bundle}")
+            await self._writer.record(attempt.deployment, change, ready=ready)
         except (NotFoundError, StaleError):
             return Progress(facts=(look_again(STALE_SECONDS),))
         return None
@@ -221,8 +239,10 @@ def upgrade_change(attempt: Attempt, active: Attempt | None, progress: Progress)
     begun = status.upgrade
     if begun is not None and progress.change.upgrade is UNSET:
         is_other = (begun.content, begun.options) != (attempt.bundle.status.digest, attempt.options.digest)
-        if is_other or progress.reached is Reached.FINISHED:
+        if is_other or is_healthy(progress):
             change += StatusChange(upgrade=None)
+    if status.rollback is not None and is_undone(attempt) is None:
+        change += StatusChange(rollback=None)
     return change
 
 

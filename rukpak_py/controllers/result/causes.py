@@ -75,6 +75,8 @@ class Cause(StrEnum):
     API_CONFLICT = "ApiConflict"
     API_UNAVAILABLE = "ApiUnavailable"
     API_FAILED = "ApiFailed"
+    # what the template asks for has failed, and was undone
+    ROLLED_BACK = "RolledBack"
     # what is installed runs, and is not kept as it was
     RENDERING_LOST = "RenderingLost"
     OPTIONS_LOST = "OptionsLost"
@@ -125,6 +127,7 @@ class Cause(StrEnum):
     UPGRADE_NOT_APPROVED = "UpgradeNotApproved"
     UPGRADE_OUTSIDE_WINDOW = "UpgradeOutsideWindow"
     # notes
+    ROLLBACK_REFUSED = "RollbackRefused"
     HALF_UPGRADED = "HalfUpgraded"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
     ORDER_NOT_KEPT = "OrderNotKept"

@@ -27,7 +27,7 @@ from rukpak_py.api.conditions import (
 from rukpak_py.api.install_options import mean_the_same, with_config_digest
 from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import BundlePhase, ConditionStatus, ConditionType, Reason
-from rukpak_py.api.upgrades import PLAN_CHARACTERS, PendingUpgrade
+from rukpak_py.api.upgrades import PLAN_CHARACTERS, REASON_CHARACTERS, PendingUpgrade
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts, Status
 from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.result.reported_facts import Hide
@@ -41,6 +41,7 @@ _AS_THEY_ARE = (
     "running_hook",
     "pending_upgrade",
     "upgrade",
+    "rollback",
     "judged",
     "last_handled_refresh_at",
 )
@@ -112,6 +113,11 @@ def _of_deployment(change: StatusChange, hide: Hide) -> dict[str, Any]:
     if change.hooks is not UNSET:
         # Texts outside of conditions. Names are not masked.
         fields["hooks"] = tuple(replace(one, message=hide(one.message)) for one in change.hooks)
+    if change.rollback is not UNSET and change.rollback is not None:
+        fields["rollback"] = replace(change.rollback, reason=brief(hide(change.rollback.reason), REASON_CHARACTERS))
+    if change.upgrade is not UNSET and change.upgrade is not None:
+        kept_because = brief(hide(change.upgrade.kept_because), REASON_CHARACTERS)
+        fields["upgrade"] = replace(change.upgrade, kept_because=kept_because)
     pending = change.pending_upgrade
     if pending is not UNSET and pending is not None:
         fields["pending_upgrade"] = _within_status(pending, hide)

@@ -28,7 +28,7 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.conditions import first_line
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.source import Source
-from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade
+from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade, RolledBack
 from rukpak_py.controllers.result.cause_table import TABLE, Row
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
@@ -146,6 +146,7 @@ class StatusChange(Struct, frozen=True, kw_only=True):
     running_hook: RunningHook | UnsetType | None = UNSET
     pending_upgrade: PendingUpgrade | UnsetType | None = UNSET
     upgrade: BegunUpgrade | UnsetType | None = UNSET
+    rollback: RolledBack | UnsetType | None = UNSET
     judged: Judged | UnsetType | None = UNSET
     last_handled_refresh_at: str | UnsetType = UNSET
 

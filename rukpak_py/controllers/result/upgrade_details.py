@@ -48,3 +48,31 @@ class OutsideWindow(UpgradePending, frozen=True, kw_only=True):
             f"{self.upgrade} waits for its window, {when}{wrong}; to begin at once, approve it with `rukpakctl approve"
             f" {self.deployment} --now`"
         )
+
+
+class UpgradeRolledBack(Detail, frozen=True, kw_only=True):
+    """`bundle`: the one whose content failed. `revision`: of the history, which was installed again."""
+
+    bundle: str
+    revision: int
+    reason: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"the upgrade to {self.bundle} was not healthy in time and was undone: revision {self.revision} is"
+            " installed again, and the upgrade is not tried again until its content or its options change"
+            f" (it failed with: {self.reason})"
+        )
+
+
+class RollbackRefused(Detail, frozen=True, kw_only=True):
+    """`bundle`: the one whose content is not healthy in time."""
+
+    bundle: str
+    reason: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"the upgrade to {self.bundle} was not healthy in time and stays, because the revision before it cannot be"
+            f" installed again: {self.reason}"
+        )

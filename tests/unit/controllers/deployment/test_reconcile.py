@@ -40,6 +40,8 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.deployment.template_bundle import TEMPLATE_UNKNOWN, Templates
+from rukpak_py.controllers.deployment.undo import Undo
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.existence import UNHEARD_OF_SECONDS, Existence
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
@@ -227,17 +229,27 @@ class Bench:
             "uninstall": self.uninstall,
         }
         ports: Any = inventory
+        templates = Templates(client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None)
+        attempts = AttemptFactory(ports, lambda _name: True, self.identities)
+        rendering: Any = None
+        undo = Undo(
+            deployments=self.deployments,
+            templates=templates,
+            attempts=attempts,
+            content=stages["content"],
+            approval=UpgradeApproval(rendering, writer, clock=self.moment),
+            clock=self.moment,
+        )
         self.reconciler = DeploymentReconciler(
             deployments=self.deployments,
             instances=Cache(clock=self.clock),
             states=self.states,
-            templates=Templates(
-                client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None
-            ),
+            templates=templates,
+            undo=undo,
             values=ExternalValues(self.values, FakeDigestKeys(), self.states, identities=self.identities),
             identities=self.identities,
             judging=Trusting(),
-            attempts=AttemptFactory(ports, lambda _name: True, self.identities),
+            attempts=attempts,
             reporting=Reporting(writer, self.waiting, self.events, clock=self.moment),
             classes={PLAIN_CLASS, *classes},
             **stages,

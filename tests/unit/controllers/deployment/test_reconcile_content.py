@@ -106,6 +106,7 @@ class Stages:
     hidden_error: Exception | None = None
     missing: Account | None = None
     waits: Progress | None = None  # of an upgrade that may have to wait: why it does
+    records: bool = False  # that it begins
     called: list[str] = field(default_factory=list)
     lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
 
@@ -199,6 +200,12 @@ class Stages:
 
     def may_wait(self, *_: object) -> bool:
         return self.waits is not None
+
+    def must_record(self, *_: object) -> bool:
+        return self.records
+
+    async def record(self, *_: object) -> None:
+        self.called.append("record")
 
     async def decide(self, *_: object) -> Progress | None:
         self.called.append("decide")

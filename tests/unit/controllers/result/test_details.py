@@ -421,6 +421,22 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
             "- ClusterRole x is new"
         ),
     ),
+    (
+        upgrades.UpgradeRolledBack(bundle="b2", revision=1, reason="1 of 2 objects is not healthy"),
+        (),
+        (
+            "the upgrade to b2 was not healthy in time and was undone: revision 1 is installed again, and the upgrade "
+            "is not tried again until its content or its options change (it failed with: 1 of 2 objects is not healthy)"
+        ),
+    ),
+    (
+        upgrades.RollbackRefused(bundle="b2", reason="x"),
+        (),
+        (
+            "the upgrade to b2 was not healthy in time and stays, because the revision before it cannot be installed "
+            "again: x"
+        ),
+    ),
     (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]
 

@@ -166,6 +166,7 @@ WANTED = [
 
 # Of content that is installed
 INSTALLED = [
+    Seen(C.ROLLED_BACK, "", "False RolledBack Stalled", "Warning RolledBack"),
     Seen(C.RENDERING_LOST, IS_INSTALLED, "False ReconcileFailed Stalled", "Warning ReconcileFailed"),
     Seen(C.OPTIONS_LOST, IS_INSTALLED, "False ReconcileFailed Reconciling", "Warning ReconcileFailed"),
     Seen(C.NOT_CORRECTED, IS_INSTALLED, "False ReconcileFailed Reconciling", "Warning ReconcileFailed", BACK_OFF),
@@ -189,6 +190,7 @@ INSTALLED = [
         "Normal UpgradePending",
         HELD,
     ),
+    Seen(C.ROLLBACK_REFUSED, IS_INSTALLED, SUCCEEDED, "Warning RollbackRefused"),
     Seen(C.HALF_UPGRADED, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.OVERRIDE_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning OverrideUnmatched"),
     Seen(C.FIELDS_LEFT_OUT, IS_INSTALLED, SUCCEEDED, "Warning FieldsLeftOut"),

@@ -1,0 +1,100 @@
+"""Decides what becomes of an upgrade that is not healthy in time, by `spec.upgrades.onFailure`.
+
+The time counts from the record of the upgrade, `status.upgrade`, which stands before its first write; so it goes on
+over restarts, whether applying, a hook or health fails. The revision that the upgrade left is installed again: its
+gates are asked first, and `status.rollback` is written, in the place of `status.upgrade`, before its first write. One
+write of the status thus decides which of the two contents is brought into the cluster, whatever happens to the process.
+Where a gate refuses, the upgrade stays, and `status.upgrade` says why.
+"""
+
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
+from rukpak_py.api.installed import read_history
+from rukpak_py.api.upgrade_windows import duration_of
+from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, RolledBack
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.result.cause_table import Kind
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import Clock
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.controllers.result.upgrade_details import RollbackRefused, UpgradeRolledBack
+
+TEMPLATE_LOST = "status.history does not have its template and its options"
+_UNHEALTHY = frozenset({Cause.UNHEALTHY, Cause.STILL_UNHEALTHY, Cause.UNHEALTHY_FAILED})
+
+
+def is_healthy(progress: Progress) -> bool:
+    """Whether all of it is applied and healthy, pruned or not."""
+    return progress.reached >= Reached.APPLIED and not any(fact.cause in _UNHEALTHY for fact in progress.facts)
+
+
+def seconds_left(attempt: Attempt, progress: Progress, clock: Clock) -> float | None:
+    """Seconds until the upgrade is to be undone, unless it is healthy by then. None: it never is."""
+    on_failure, begun = attempt.deployment.spec.upgrades.on_failure, begun_of(attempt)
+    if on_failure is None or on_failure.action is not FailureAction.ROLLBACK or begun is None or is_healthy(progress):
+        return None
+    if begun.is_rollback or begun.kept_because or not begun.started_at or not begun.revision:
+        return None
+    try:
+        after = duration_of(on_failure.after).total_seconds()
+    except ValueError:
+        return None  # of a CRD without our rules
+    return max(0.0, after - clock.seconds_since(begun.started_at))
+
+
+def begun_of(attempt: Attempt) -> BegunUpgrade | None:
+    """The record of the upgrade, where it is of this content with these options."""
+    begun = attempt.deployment.status.upgrade
+    is_it = begun is not None and (begun.content, begun.options) == (
+        attempt.bundle.status.digest,
+        attempt.options.digest,
+    )
+    return begun if is_it else None
+
+
+def rollback_of(begun: BegunUpgrade, progress: Progress, clock: Clock) -> RolledBack:
+    """The record of the rollback, before it begins."""
+    return RolledBack(
+        revision=begun.revision,
+        bundle=begun.bundle,
+        content=begun.content,
+        options=begun.options,
+        reason=_why(progress),
+        time=clock.timestamp(),
+    )
+
+
+def _why(progress: Progress) -> str:
+    """The worst of what is told, in a line."""
+    told = [fact for fact in progress.facts if fact.row.kind in {Kind.FAILURE, Kind.WAIT} and fact.brief]
+    worst = min(told, key=lambda fact: fact.cause.rank, default=None)
+    return worst.brief if worst is not None else "it did not become healthy"
+
+
+def is_undone(attempt: Attempt) -> RolledBack | None:
+    """The record of the rollback, where what the spec asks for is what has failed."""
+    record = attempt.deployment.status.rollback
+    is_it = record is not None and (record.content, record.options) == (
+        attempt.bundle.status.digest,
+        attempt.options.digest,
+    )
+    return record if is_it else None
+
+
+def entry_of(deployment: BundleDeployment, revision: int) -> Installation | None:
+    """The revision in the history. None: it is not there any more, or has lost its template."""
+    found = next((one for one in read_history(deployment.status.history) if one.revision == revision), None)
+    return found if found is not None and found.template is not None else None
+
+
+def refusal_of(progress: Progress) -> str:
+    """The reason why a rollback whose first write was not made is refused. Empty: it is not, so far."""
+    return _why(progress) if any(fact.row.kind is Kind.FAILURE for fact in progress.facts) else ""
+
+
+def undone_fact(record: RolledBack) -> Fact:
+    detail = UpgradeRolledBack(bundle=record.bundle, revision=record.revision, reason=record.reason)
+    return Fact(cause=Cause.ROLLED_BACK, detail=detail)
+
+
+def kept_fact(begun: BegunUpgrade) -> Fact:
+    return Fact(cause=Cause.ROLLBACK_REFUSED, detail=RollbackRefused(bundle=begun.bundle, reason=begun.kept_because))

@@ -1,0 +1,123 @@
+"""Installs the revision again that a failed upgrade has left; `remediation` decides when.
+
+Once `status.rollback` says so, the content that the spec asks for is not looked at any more, and neither is what the
+failed upgrade has installed: of the two, only the former revision is brought into the cluster and kept.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from msgspec import structs
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.upgrades import RolledBack
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
+from rukpak_py.controllers.deployment.external_values import FoundValues
+from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
+from rukpak_py.controllers.deployment.remediation import (
+    TEMPLATE_LOST,
+    begun_of,
+    entry_of,
+    kept_fact,
+    refusal_of,
+    rollback_of,
+    seconds_left,
+)
+from rukpak_py.controllers.deployment.state import DeploymentState
+from rukpak_py.controllers.deployment.template_bundle import Templates
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
+from rukpak_py.controllers.result.conclusion import Clock, read_clock
+from rukpak_py.controllers.result.progress import Progress, Reached, StatusChange
+
+AGAIN_SECONDS = 1.0  # to the next look at a rollback that waits, and has not begun
+
+
+@dataclass(frozen=True, kw_only=True)
+class Undone:
+    """A failed upgrade in whose place the former revision is installed: `back`, with what came of it."""
+
+    record: RolledBack
+    back: Attempt
+    progress: Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unavailable:
+    """The former revision cannot be had. `why` empty: it is on its way."""
+
+    why: str = ""
+
+
+class Undo:
+    def __init__(
+        self,
+        *,
+        deployments: Cache[BundleDeployment],
+        templates: Templates,
+        attempts: AttemptFactory,
+        content: ContentReconciler,
+        approval: UpgradeApproval,
+        clock: Callable[[], Clock] = read_clock,
+    ) -> None:
+        self._deployments = deployments
+        self._templates = templates
+        self._attempts = attempts
+        self._content = content
+        self._approval = approval
+        self._clock = clock
+
+    async def in_time(
+        self, attempt: Attempt, active: Attempt | None, progress: Progress, found: FoundValues
+    ) -> Progress | Undone:
+        """Undo the upgrade if it has failed by now. A Progress: it goes on, with when to look at it again."""
+        begun = begun_of(attempt)
+        left = seconds_left(attempt, progress, self._clock())
+        if left is None or begun is None:
+            is_kept = begun is not None and bool(begun.kept_because)
+            return progress + Progress(facts=(kept_fact(begun),)) if begun is not None and is_kept else progress
+        if left > 0:
+            return progress + Progress(facts=(look_again(left),))
+        record = rollback_of(begun, progress, self._clock())
+        undone = await self._begin(attempt, active, record, found)
+        match undone:
+            case Undone():
+                return undone
+            case Unavailable(why=""):
+                return progress + Progress(facts=(look_again(AGAIN_SECONDS),))
+            case Unavailable(why=why):
+                kept = structs.replace(begun, kept_because=why)
+                return progress + Progress(facts=(kept_fact(kept),), change=StatusChange(upgrade=kept))
+
+    async def attempt_of(
+        self, deployment: BundleDeployment, record: RolledBack, state: DeploymentState, found: FoundValues
+    ) -> Attempt | Unavailable:
+        """Attempt to install the revision of the record."""
+        entry = entry_of(deployment, record.revision)
+        if entry is None:
+            return Unavailable(why=TEMPLATE_LOST)
+        bundle = self._templates.of_entry(deployment, entry)
+        if bundle is None:
+            return Unavailable(why=await self._templates.restore_entry(deployment, entry))
+        attempt = self._attempts.former(deployment, bundle, entry, state, found)
+        return replace(attempt, undoes=record) if attempt is not None else Unavailable(why=TEMPLATE_LOST)
+
+    async def _begin(
+        self, attempt: Attempt, active: Attempt | None, record: RolledBack, found: FoundValues
+    ) -> Undone | Unavailable:
+        back = await self.attempt_of(attempt.deployment, record, attempt.state, found)
+        if isinstance(back, Unavailable):
+            return back
+        progress = await self._content.reconcile_content(back, active)
+        if not self._has_begun(back, record):
+            if progress.reached < Reached.APPLIED:
+                return Unavailable(why=refusal_of(progress))
+            if await self._approval.record(back) is not None:  # nothing had to be written: the upgrade had not begun to
+                return Unavailable()
+        return Undone(record=record, back=back, progress=progress)
+
+    def _has_begun(self, back: Attempt, record: RolledBack) -> bool:
+        latest = self._deployments.get(back.deployment.metadata.name)
+        recorded = latest.status.rollback if latest is not None else None
+        return recorded is not None and recorded.key == record.key

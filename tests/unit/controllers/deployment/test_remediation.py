@@ -1,0 +1,135 @@
+"""When an upgrade is undone, and for which reason."""
+
+from typing import Any
+
+import pytest
+from msgspec import UNSET
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
+from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
+from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.remediation import (
+    entry_of,
+    is_healthy,
+    is_undone,
+    refusal_of,
+    rollback_of,
+    seconds_left,
+)
+from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.conclusion import Clock
+from rukpak_py.controllers.result.progress import Fact, Progress, Reached, Words
+from tests.unit.controllers.deployment.parts import attempt
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, deployment
+
+START = 1_767_225_600.0  # 2026-01-01
+STARTED = "2026-01-01T00:00:00Z"
+UNDO = OnFailure(after="10m", action=FailureAction.ROLLBACK)
+BEGUN = BegunUpgrade(revision=1, content=DIGEST, bundle="b", started_at=STARTED)
+WAITS = Fact(cause=Cause.UNHEALTHY, detail=Words(words="Deployment web: 0/1"))
+FAILS = Fact(cause=Cause.REFUSED, detail=Words(words="the API server refused it"))
+
+
+def one(begun: BegunUpgrade | None = BEGUN, on_failure: OnFailure | None = UNDO, **status: Any) -> Attempt:
+    of = deployment(status=BundleDeploymentStatus(upgrade=begun, **status), upgrades=Upgrades(on_failure=on_failure))
+    return attempt(of=of)
+
+
+def after(seconds: float) -> Clock:
+    return Clock(loop=0.0, wall=START + seconds)
+
+
+def progress(*facts: Fact, reached: Reached = Reached.APPLIED) -> Progress:
+    return Progress(facts=facts, reached=reached)
+
+
+@pytest.mark.parametrize(
+    ("found", "healthy"),
+    [
+        (progress(), True),
+        (progress(reached=Reached.FINISHED), True),
+        (progress(Fact(cause=Cause.PRUNE_BUDGET)), True),
+        (progress(WAITS), False),
+        (progress(Fact(cause=Cause.UNHEALTHY_FAILED)), False),
+        (progress(reached=Reached.PARTLY), False),
+        (progress(FAILS, reached=Reached.NOTHING), False),
+    ],
+)
+def test_an_upgrade_is_healthy_once_all_of_it_is(found: Progress, *, healthy: bool) -> None:
+    assert is_healthy(found) is healthy
+
+
+@pytest.mark.parametrize(
+    ("of", "seconds", "left"),
+    [
+        (one(), 0, 600.0),
+        (one(), 599, 1.0),
+        (one(), 600, 0.0),
+        (one(), 6000, 0.0),
+        (one(on_failure=OnFailure(after="1h30m", action=FailureAction.ROLLBACK)), 600, 4800.0),
+        (one(on_failure=OnFailure()), 6000, None),
+        (one(on_failure=None), 6000, None),
+        (one(None), 6000, None),
+        (one(replace(BEGUN, content=OTHER_DIGEST)), 6000, None),
+        (one(replace(BEGUN, options="sha256:other")), 6000, None),
+        (one(replace(BEGUN, is_rollback=True)), 6000, None),
+        (one(replace(BEGUN, kept_because="refused")), 6000, None),
+        (one(replace(BEGUN, revision=0)), 6000, None),
+        (one(replace(BEGUN, started_at="")), 6000, None),
+        (one(replace(BEGUN, started_at="nonsense")), 6000, 600.0),
+        (one(on_failure=OnFailure(after="soon", action=FailureAction.ROLLBACK)), 6000, None),
+    ],
+)
+@pytest.mark.parametrize("found", [progress(WAITS), progress(FAILS, reached=Reached.NOTHING)])
+def test_time_counts_from_the_record_of_the_upgrade(
+    of: Attempt, seconds: float, left: float | None, found: Progress
+) -> None:
+    assert seconds_left(of, found, after(seconds)) == left
+
+
+def test_healthy_upgrade_is_never_undone() -> None:
+    assert seconds_left(one(), progress(), after(6000)) is None
+
+
+def test_the_worst_that_is_told_is_the_reason() -> None:
+    record = rollback_of(BEGUN, progress(WAITS, FAILS), after(600))
+    assert record == RolledBack(
+        revision=1, bundle="b", content=DIGEST, reason="the API server refused it", time="2026-01-01T00:10:00Z"
+    )
+    assert rollback_of(BEGUN, progress(), after(600)).reason == "it did not become healthy"
+
+
+RECORD = RolledBack(revision=1, bundle="b", content=DIGEST, time=STARTED)
+
+
+@pytest.mark.parametrize(
+    ("record", "stays"),
+    [
+        (None, False),
+        (RECORD, True),
+        (replace(RECORD, content=OTHER_DIGEST), False),
+        (replace(RECORD, options="sha256:other"), False),
+    ],
+)
+def test_failed_content_is_not_tried_again_before_it_or_its_options_change(
+    record: RolledBack | None, *, stays: bool
+) -> None:
+    of = one(None, rollback=record)
+    assert is_undone(of) == (record if stays else None)
+    change = upgrade_change(of, None, progress(WAITS)).rollback
+    assert change is (UNSET if stays or record is None else None)
+
+
+def test_only_failures_refuse_a_rollback() -> None:
+    assert refusal_of(progress(Fact(cause=Cause.RENDERING), reached=Reached.NOTHING)) == ""
+    assert refusal_of(progress(FAILS, reached=Reached.NOTHING)) == "the API server refused it"
+
+
+def test_revision_without_a_template_cannot_be_installed_again() -> None:
+    template = deployment().spec.template
+    lost = Installation(revision=1, bundle="a", digest=DIGEST, time=STARTED, outcome="Healthy")
+    kept = replace(lost, revision=2, template=template)
+    of = deployment(status=BundleDeploymentStatus(history=(kept, lost)))
+    assert [entry_of(of, number) is not None for number in (1, 2, 3)] == [False, True, False]
