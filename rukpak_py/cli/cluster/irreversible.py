@@ -16,11 +16,11 @@ from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import CRDS
 
 
-class _CrdStatus(msgspec.Struct, rename="camel"):
+class _CrdStatus(msgspec.Struct, frozen=True, rename="camel"):
     stored_versions: tuple[str, ...] = ()
 
 
-class _Crd(msgspec.Struct):
+class _Crd(msgspec.Struct, frozen=True):
     status: _CrdStatus = _CrdStatus()
 
 

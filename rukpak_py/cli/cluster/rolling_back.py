@@ -31,17 +31,17 @@ _LOST = "does not have its template and its options any more, because the histor
 Spec = dict[str, Any]
 
 
-class _ManagedFields(msgspec.Struct, rename="camel"):
+class _ManagedFields(msgspec.Struct, frozen=True, rename="camel"):
     manager: str = ""
     subresource: str = ""
     fields: dict[str, Any] = msgspec.field(name="fieldsV1", default_factory=dict)
 
 
-class _Metadata(msgspec.Struct, rename="camel"):
+class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
     managed_fields: tuple[_ManagedFields, ...] = ()
 
 
-class _Head(msgspec.Struct):
+class _Head(msgspec.Struct, frozen=True):
     metadata: _Metadata
 
 
@@ -61,7 +61,7 @@ class Rollback:
             "apiVersion": self.read.resource.gvk.api_version,
             "kind": self.read.resource.gvk.kind,
             "metadata": {"name": self.read.name},
-            "spec": dict(self.change),
+            "spec": msgspec.json.decode(msgspec.json.encode(dict(self.change))),  # lists, and not tuples
         }
 
 

@@ -14,21 +14,33 @@ from tests.unit.bundles import bundle, crd, csv_document, deployment, owned_crd
 PATHS = ("manifests", "metadata")
 
 
-def files_of(package: str, *, webhooks: Sequence[dict[str, Any]] = ()) -> Tree:
+def files_of(
+    package: str,
+    *,
+    webhooks: Sequence[dict[str, Any]] = (),
+    version: str = "1.0.0",
+    more_versions: Sequence[str] = (),
+) -> Tree:
+    """`more_versions`: of the CRD, served and not stored."""
     group = f"{package}.example.com"
     idle = deployment()
     idle["spec"]["replicas"] = 0
     csv = csv_document(
-        f"{package}.v1.0.0", owned=[owned_crd(f"demos.{group}")], deployments=[idle], webhooks=webhooks or None
+        f"{package}.v{version}", owned=[owned_crd(f"demos.{group}")], deployments=[idle], webhooks=webhooks or None
     )
-    return bundle(csv=csv, crds=[crd(group=group)], package=package)
+    definition = crd(group=group)
+    schema = definition["spec"]["versions"][0]["schema"]
+    definition["spec"]["versions"] += [
+        {"name": one, "served": True, "storage": False, "schema": schema} for one in more_versions
+    ]
+    return bundle(csv=csv, crds=[definition], package=package)
 
 
-async def published(tenant: Tenant, package: str, *, webhooks: Sequence[dict[str, Any]] = ()) -> dict[str, Any]:
+async def published(tenant: Tenant, package: str, *, version: str = "1.0.0", **content: Any) -> dict[str, Any]:
     """The spec of a BundleDeployment whose content is there, in one ConfigMap for each path."""
-    tree, items = files_of(package, webhooks=webhooks), []
+    tree, items = files_of(package, version=version, **content), []
     for path in PATHS:
-        name = f"{package}-{path}"
+        name = f"{package}-{version}-{path}"
         data = {file.partition("/")[2]: tree[file].decode() for file in tree if file.startswith(f"{path}/")}
         head = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name}}
         await tenant.admin.create(CONFIG_MAPS, tenant.system, orjson.dumps({**head, "immutable": True, "data": data}))

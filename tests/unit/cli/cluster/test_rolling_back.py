@@ -8,7 +8,7 @@ import pytest
 
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
-from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate, Override
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.metadata import ObjectMeta, OwnerReference
 from rukpak_py.api.names import CONTENT_DIGEST_ANNOTATION, HELM_CLASS, PLAIN_CLASS
@@ -197,3 +197,12 @@ def test_clients_that_would_set_it_again_are_named(
 ) -> None:
     found = read(entry(2, TWO), entry(1, ONE), metadata=ObjectMeta(name=NAME, **metadata), managers=managers)
     assert rollback_of(found).owners == owners
+
+
+def test_change_for_git_is_a_manifest_of_lists_and_objects() -> None:
+    options = InstallOptions(overrides=(Override(kind="ConfigMap", name="a", prune=False, ignore=("/data",)),))
+    manifest = rollback_of(read(entry(2, TWO), entry(1, ONE, options))).manifest
+    assert manifest["spec"]["overrides"] == [
+        {"kind": "ConfigMap", "name": "a", "prune": False, "ignore": ["/data"]},
+    ]
+    assert (manifest["kind"], manifest["metadata"]) == ("BundleDeployment", {"name": NAME})
