@@ -203,7 +203,7 @@ class DeploymentReconciler:
         judged = await self._undo.in_time(attempt, active, progress, found)
         if isinstance(judged, Undone):
             return await self._report_undone(attempt, active, judged, turn)
-        progress = judged
+        progress = judged.progress
         if state.begun == attempt.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
         change = StatusChange(valid=wanted.metadata.name) + upgrade_change(attempt, active, progress)
@@ -213,6 +213,7 @@ class DeploymentReconciler:
         else:
             of_wanted += progress
             of_installed = await self._beside(attempt, active, progress)
+        of_installed += judged.timer
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         await self._drop_superseded(attempt, progress)
         return schedule

@@ -20,6 +20,7 @@ from rukpak_py.controllers.deployment.remediation import (
     TEMPLATE_LOST,
     begun_of,
     entry_of,
+    is_healthy,
     kept_fact,
     refusal_of,
     rollback_of,
@@ -29,7 +30,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
-from rukpak_py.controllers.result.progress import Progress, Reached, StatusChange
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
 
 AGAIN_SECONDS = 1.0  # to the next look at a rollback that waits, and has not begun
 
@@ -41,6 +42,14 @@ class Undone:
     record: RolledBack
     back: Attempt
     progress: Progress
+
+
+@dataclass(frozen=True, kw_only=True)
+class GoesOn:
+    """The upgrade goes on. `timer`: when it is looked at again, which is no affair of its own attempts."""
+
+    progress: Progress
+    timer: Progress = NO_PROGRESS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,25 +79,27 @@ class Undo:
 
     async def in_time(
         self, attempt: Attempt, active: Attempt | None, progress: Progress, found: FoundValues
-    ) -> Progress | Undone:
-        """Undo the upgrade if it has failed by now. A Progress: it goes on, with when to look at it again."""
+    ) -> GoesOn | Undone:
+        """Undo the upgrade if it has failed by now."""
         begun = begun_of(attempt)
         left = seconds_left(attempt, progress, self._clock())
         if left is None or begun is None:
-            is_kept = begun is not None and bool(begun.kept_because)
-            return progress + Progress(facts=(kept_fact(begun),)) if begun is not None and is_kept else progress
+            is_kept = begun is not None and begun.kept_because and not is_healthy(progress)
+            told = (kept_fact(begun),) if begun is not None and is_kept else ()
+            return GoesOn(progress=progress + Progress(facts=told))
         if left > 0:
-            return progress + Progress(facts=(look_again(left),))
+            return GoesOn(progress=progress, timer=Progress(facts=(look_again(left),)))
         record = rollback_of(begun, progress, self._clock())
         undone = await self._begin(attempt, active, record, found)
         match undone:
             case Undone():
                 return undone
             case Unavailable(why=""):
-                return progress + Progress(facts=(look_again(AGAIN_SECONDS),))
+                return GoesOn(progress=progress, timer=Progress(facts=(look_again(AGAIN_SECONDS),)))
             case Unavailable(why=why):
                 kept = structs.replace(begun, kept_because=why)
-                return progress + Progress(facts=(kept_fact(kept),), change=StatusChange(upgrade=kept))
+                change = StatusChange(upgrade=kept)
+                return GoesOn(progress=progress + Progress(facts=(kept_fact(kept),), change=change))
 
     async def attempt_of(
         self, deployment: BundleDeployment, record: RolledBack, state: DeploymentState, found: FoundValues
