@@ -1,0 +1,147 @@
+"""A failed upgrade and the revision before it, over several looks: which content is asked for, and what is told."""
+
+import pytest
+from msgspec.structs import replace
+
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.install_options import options_of
+from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
+from rukpak_py.controllers.queue import Turn
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Progress, Reached
+from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
+from tests.unit.controllers.deployment.test_reconcile import (
+    ACTIVE,
+    FORMER,
+    KEPT,
+    WANTED,
+    Bench,
+    installed_before,
+    refused,
+    unpacked,
+    upgrading,
+)
+from tests.unit.controllers.deployment.test_reconcile import bench as bench  # noqa: PLC0414 - a fixture
+from tests.unit.controllers.result.concluding import fact, progress
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, STARTED
+
+UNDO = Upgrades(on_failure=OnFailure(after="1m", action=FailureAction.ROLLBACK))
+LOOK = Turn(is_attempt=False)
+
+
+def begun(bench: Bench, **upgrade: object) -> BundleDeployment:
+    """An upgrade of the content of FORMER has begun, at the time of the bench."""
+    one = upgrading(upgrades=UNDO)
+    record = BegunUpgrade(
+        revision=1,
+        content=DIGEST,
+        options=options_of(one.spec).digest,
+        bundle=WANTED,
+        started_at=STARTED,
+        **upgrade,  # type: ignore[arg-type]
+    )
+    history = tuple(replace(entry, template=FORMER.spec.template) for entry in one.status.history)
+    one = replace(one, status=replace(one.status, upgrade=record, history=history))
+    bench.put_bundle(unpacked(FORMER, digest=OTHER_DIGEST))
+    bench.put(one)
+    bench.put_bundle(unpacked(one))
+    return one
+
+
+async def test_a_failure_for_good_is_looked_at_again_in_time(bench: Bench) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    due = pytest.approx(bench.clock.now + 60.0, abs=5.0)  # by the loop, near which the bench stands still
+    assert (await bench.reconcile()).report_at == due
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED) + progress(fact(Cause.NOT_DUE))
+    assert (await bench.reconcile(LOOK)).report_at == due
+    assert KEPT not in bench.content.asked
+
+
+async def test_in_time_the_former_revision_is_asked_for_and_recorded_first(bench: Bench) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert bench.content.asked == [("reconcile", WANTED, "after"), KEPT]
+    record = bench.status.rollback
+    assert record is not None
+    assert (record.revision, record.content, record.bundle) == (1, DIGEST, WANTED)
+    assert bench.status.upgrade is None
+    assert bench.conditions["Ready"][:2] == ("False", "RolledBack")
+    assert bench.conditions["Stalled"][0] == "True"
+    assert ("Warning", "shop", "RolledBack") in bench.events.told
+
+    bench.content.asked.clear()
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    await bench.reconcile()
+    assert bench.content.asked == [KEPT], "what has failed is not tried again"
+    assert {ACTIVE, WANTED} <= bench.names
+
+
+async def test_refused_rollback_keeps_the_upgrade_and_is_not_tried_again(bench: Bench) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.UNAVAILABLE)
+    bench.content.results["reconcile"] = refused(cause=Cause.PERMISSIONS_MISSING)
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert bench.status.rollback is None
+    assert bench.status.upgrade is not None
+    assert bench.status.upgrade.kept_because == "taken"
+    assert ("Warning", "shop", "RollbackRefused") in bench.events.told
+    bench.content.asked.clear()
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    await bench.reconcile()
+    assert KEPT not in bench.content.asked
+
+
+async def test_rollback_that_waits_has_not_begun_and_is_looked_at_again(bench: Bench) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.content.results["reconcile"] = progress(fact(Cause.RENDERING))
+    bench.clock.now += 60.0
+    schedule = await bench.reconcile()
+    assert schedule.report_at is not None
+    assert (bench.status.rollback, bench.status.upgrade is None) == (None, False)
+
+
+async def test_healthy_upgrade_is_over_whenever_it_is_seen(bench: Bench) -> None:
+    """After a long absence of the operator, too, and where objects wait to be pruned."""
+    begun(bench)
+    bench.content.results[WANTED] = Progress(facts=(fact(Cause.PRUNE_BUDGET),), reached=Reached.APPLIED)
+    bench.clock.now += 6000.0
+    await bench.reconcile()
+    assert (bench.status.rollback, bench.status.upgrade) == (None, None)
+
+
+async def test_failed_content_whose_bundle_is_made_again_is_not_installed_meanwhile(bench: Bench) -> None:
+    """The failed content is active by then: the revision before it is installed all the same."""
+    one = begun(bench)
+    former = one.status.history[0]
+    latest = replace(former, bundle=WANTED, digest=DIGEST, revision=2, template=None)
+    record = RolledBack(revision=1, content=DIGEST, options=options_of(one.spec).digest, bundle=WANTED, time=STARTED)
+    status = replace(
+        one.status,
+        active_bundle=WANTED,
+        digest=DIGEST,
+        history=(latest, replace(former, revision=1)),
+        upgrade=None,
+        rollback=record,
+    )
+    bench.client.objects.clear()
+    bench.bundles.drop(WANTED, bench.bundles.get(WANTED).metadata.uid)  # type: ignore[union-attr]
+    bench.put_bundle(unpacked(FORMER, digest=OTHER_DIGEST))
+    bench.put(replace(one, status=status, metadata=replace(one.metadata, resource_version="")))
+    await bench.reconcile()
+    assert bench.content.asked == [KEPT]
+    assert bench.status.rollback == record
+
+
+async def test_other_content_ends_the_state(bench: Bench) -> None:
+    one = installed_before(bench, upgrades=UNDO)
+    record = RolledBack(revision=1, content="sha256:other", bundle="other", time=STARTED)
+    bench.put_bundle(unpacked(bench.put(replace(one, status=replace(one.status, rollback=record)))))
+    await bench.reconcile()
+    assert bench.content.asked[0] == ("reconcile", WANTED, "after")
+    assert (bench.status.rollback, bench.status.active_bundle) == (None, WANTED)
