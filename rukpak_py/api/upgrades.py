@@ -83,9 +83,9 @@ class OnFailure(ApiType, frozen=True, kw_only=True):
     action: Annotated[
         FailureAction,
         doc(
-            "`Keep` (default): it stays, and goes on. `Rollback`: the revision before it is installed again, once,"
-            " without an approval or a window, through all other checks; where one of them refuses, it stays. First"
-            " installs and upgrades that go back to a former revision always stay."
+            "`Keep` (default): it stays, and goes on. `Rollback`: the last healthy revision before it is installed"
+            " again, once, without an approval or a window, through all other checks; where one of them refuses, it"
+            " stays. First installs and upgrades that go back to a former revision always stay."
         ),
     ] = FailureAction.KEEP
 

@@ -238,7 +238,7 @@ class ContentReconciler:
         told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
         if isinstance(told, Progress) or is_free:
             return told
-        if planned.held:
+        if planned.held and may_wait:
             return Progress(facts=(*told, planned.hidden.fact(Cause.KINDS_HELD_BACK)))
         waits = await (
             self._approval.decide(attempt, active, rendered, planned) if may_wait else self._approval.record(attempt)

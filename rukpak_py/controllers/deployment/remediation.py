@@ -1,13 +1,14 @@
 """Decides what becomes of an upgrade that is not healthy in time, by `spec.upgrades.onFailure`.
 
 The time counts from the record of the upgrade, `status.upgrade`, which stands before its first write; so it goes on
-over restarts, whether applying, a hook or health fails. The revision that the upgrade left is installed again: its
+over restarts, whether applying, a hook or health fails. The last healthy revision before it is installed again: its
 gates are asked first, and `status.rollback` is written, in the place of `status.upgrade`, before its first write. One
 write of the status thus decides which of the two contents is brought into the cluster, whatever happens to the process.
 Where a gate refuses, the upgrade stays, and `status.upgrade` says why.
 """
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation, InstallOutcome
+from rukpak_py.api.install_options import mean_the_same, recorded
 from rukpak_py.api.installed import read_history
 from rukpak_py.api.upgrade_windows import duration_of
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, RolledBack
@@ -15,11 +16,20 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock
+from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.upgrade_details import RollbackRefused, UpgradeRolledBack
 
 TEMPLATE_LOST = "status.history does not have its template and its options"
 _UNHEALTHY = frozenset({Cause.UNHEALTHY, Cause.STILL_UNHEALTHY, Cause.UNHEALTHY_FAILED})
+_PASSING = API_ERRORS.causes - {Cause.API_DENIED} | {
+    Cause.UNAVAILABLE,
+    Cause.RENDERING_UNAVAILABLE,
+    Cause.RENDERING_CONFLICT,
+    Cause.RENDERING_FAILED,
+    Cause.KINDS_HELD_BACK,
+    Cause.KINDS_HIDDEN,
+}
 
 
 def is_healthy(progress: Progress) -> bool:
@@ -51,10 +61,23 @@ def begun_of(attempt: Attempt) -> BegunUpgrade | None:
     return begun if is_it else None
 
 
-def rollback_of(begun: BegunUpgrade, progress: Progress, clock: Clock) -> RolledBack:
-    """The record of the rollback, before it begins."""
+def goes_back(attempt: Attempt) -> bool:
+    """Whether content and options are those of a former revision, and not of what is installed."""
+    history = attempt.deployment.status.history
+    same = [_is_of(entry, attempt) for entry in history]
+    return any(same[1:]) and not same[0]
+
+
+def _is_of(entry: Installation, attempt: Attempt) -> bool:
+    return entry.digest == attempt.bundle.status.digest and mean_the_same(entry.options, recorded(attempt.options))
+
+
+def rollback_of(attempt: Attempt, begun: BegunUpgrade, progress: Progress, clock: Clock) -> RolledBack:
+    """The record of the rollback, before it begins: to the latest revision that was healthy, if there is any."""
+    left = [one for one in read_history(attempt.deployment.status.history) if one.revision <= begun.revision]
+    healthy = (one.revision for one in left if one.outcome == InstallOutcome.HEALTHY)
     return RolledBack(
-        revision=begun.revision,
+        revision=next(healthy, begun.revision),
         bundle=begun.bundle,
         content=begun.content,
         options=begun.options,
@@ -87,8 +110,12 @@ def entry_of(deployment: BundleDeployment, revision: int) -> Installation | None
 
 
 def refusal_of(progress: Progress) -> str:
-    """The reason why a rollback whose first write was not made is refused. Empty: it is not, so far."""
-    return _why(progress) if any(fact.row.kind is Kind.FAILURE for fact in progress.facts) else ""
+    """The reason why a rollback whose first write was not made is refused. Empty: it is not, so far.
+
+    Requests that fail and servers that are away refuse nothing.
+    """
+    refusals = [fact for fact in progress.facts if fact.row.kind is Kind.FAILURE and fact.cause not in _PASSING]
+    return _why(Progress(facts=tuple(refusals))) if refusals else ""
 
 
 def undone_fact(record: RolledBack) -> Fact:

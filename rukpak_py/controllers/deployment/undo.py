@@ -32,7 +32,7 @@ from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
 
-AGAIN_SECONDS = 1.0  # to the next look at a rollback that waits, and has not begun
+AGAIN_SECONDS = 5.0  # to the next look at a rollback that waits, and has not begun
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -89,7 +89,7 @@ class Undo:
             return GoesOn(progress=progress + Progress(facts=told))
         if left > 0:
             return GoesOn(progress=progress, timer=Progress(facts=(look_again(left),)))
-        record = rollback_of(begun, progress, self._clock())
+        record = rollback_of(attempt, begun, progress, self._clock())
         undone = await self._begin(attempt, active, record, found)
         match undone:
             case Undone():

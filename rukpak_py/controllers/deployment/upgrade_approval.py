@@ -35,12 +35,12 @@ from rukpak_py.api.upgrades import (
 )
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.upgrade_plan import PlannedContent, UpgradeIdentity, UpgradePlan, upgrade_plan
-from rukpak_py.controllers.deployment.attempt import Attempt, former_entry
+from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.history import version_of
 from rukpak_py.controllers.deployment.hooks.runs import events_of, skips_hooks
 from rukpak_py.controllers.deployment.planning import Planned
-from rukpak_py.controllers.deployment.remediation import is_healthy, is_undone
+from rukpak_py.controllers.deployment.remediation import goes_back, is_healthy, is_undone
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
@@ -104,7 +104,7 @@ class UpgradeApproval:
                 options=attempt.options.digest,
                 bundle=attempt.bundle.metadata.name,
                 started_at=self._clock().timestamp(),
-                is_rollback=former_entry(attempt) is not None,
+                is_rollback=goes_back(attempt),
             )
             change, ready = StatusChange(pending_upgrade=None, upgrade=begun), f"Upgrading to {begun.bundle}"
         try:

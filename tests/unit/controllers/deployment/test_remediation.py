@@ -7,10 +7,12 @@ from msgspec import UNSET
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, Installation
+from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.remediation import (
     entry_of,
+    goes_back,
     is_healthy,
     is_undone,
     refusal_of,
@@ -94,11 +96,11 @@ def test_healthy_upgrade_is_never_undone() -> None:
 
 
 def test_the_worst_that_is_told_is_the_reason() -> None:
-    record = rollback_of(BEGUN, progress(WAITS, FAILS), after(600))
+    record = rollback_of(one(), BEGUN, progress(WAITS, FAILS), after(600))
     assert record == RolledBack(
         revision=1, bundle="b", content=DIGEST, reason="the API server refused it", time="2026-01-01T00:10:00Z"
     )
-    assert rollback_of(BEGUN, progress(), after(600)).reason == "it did not become healthy"
+    assert rollback_of(one(), BEGUN, progress(), after(600)).reason == "it did not become healthy"
 
 
 RECORD = RolledBack(revision=1, bundle="b", content=DIGEST, time=STARTED)
@@ -120,6 +122,46 @@ def test_failed_content_is_not_tried_again_before_it_or_its_options_change(
     assert is_undone(of) == (record if stays else None)
     change = upgrade_change(of, None, progress(WAITS)).rollback
     assert change is (UNSET if stays or record is None else None)
+
+
+def installation(revision: int, outcome: str = "Healthy", digest: str = OTHER_DIGEST, **options: Any) -> Installation:
+    given = recorded(InstallOptions(**options))
+    return Installation(revision=revision, bundle="a", digest=digest, time=STARTED, outcome=outcome, options=given)
+
+
+@pytest.mark.parametrize(
+    ("outcomes", "revision"),
+    [
+        (["Healthy", "Healthy"], 2),
+        (["Installed", "Healthy"], 1),
+        (["Failed", "RolledBack", "Healthy"], 1),
+        (["Installed", "Failed"], 2),
+    ],
+)
+def test_the_last_healthy_revision_is_installed_again(outcomes: list[str], revision: int) -> None:
+    count = len(outcomes)
+    history = tuple(installation(count - at, outcome) for at, outcome in enumerate(outcomes))
+    begun = replace(BEGUN, revision=count)
+    assert rollback_of(one(begun, history=history), begun, progress(WAITS), after(600)).revision == revision
+
+
+@pytest.mark.parametrize(
+    ("history", "back"),
+    [
+        ((installation(1),), False),
+        ((installation(2), installation(1, digest=DIGEST)), True),
+        ((installation(2), installation(1, digest=DIGEST, watch_namespaces=("a",))), False),
+        ((installation(2, digest=DIGEST, config={"a": 1}), installation(1, digest=DIGEST)), True),
+        ((installation(2, digest=DIGEST), installation(1, digest=DIGEST)), False),
+    ],
+)
+def test_content_and_options_of_a_former_revision_go_back(history: tuple[Installation, ...], *, back: bool) -> None:
+    assert goes_back(one(None, history=history)) is back
+
+
+@pytest.mark.parametrize("cause", [Cause.API_UNAVAILABLE, Cause.KINDS_HELD_BACK, Cause.UNAVAILABLE])
+def test_servers_that_are_away_refuse_no_rollback(cause: Cause) -> None:
+    assert refusal_of(progress(Fact(cause=cause, detail=Words(words="x")), reached=Reached.NOTHING)) == ""
 
 
 def test_only_failures_refuse_a_rollback() -> None:
