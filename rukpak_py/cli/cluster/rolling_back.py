@@ -21,11 +21,13 @@ from rukpak_py.api.template_hash import bundle_name, template_hash_of
 from rukpak_py.apply.marks import other_tool
 from rukpak_py.cli.cluster.deployments import (
     FIELD_MANAGER,
+    TRIES,
     DeploymentCommandError,
     EditedDeployment,
     read_deployment,
 )
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import StaleError
 
 _LOST = "does not have its template and its options any more, because the history is limited in size"
 Spec = dict[str, Any]
@@ -71,8 +73,20 @@ async def find(client: Client, name: str, revision: int | None = None) -> Rollba
 
 
 async def roll_back(client: Client, rollback: Rollback) -> None:
-    """StaleError: the object was changed since it was read."""
-    await rollback.read.edit_spec(client, rollback.change)
+    """Make the change that was shown. The operator writes to the object, too: what was read may be older."""
+    found = rollback
+    for _ in range(TRIES):
+        try:
+            await found.read.edit_spec(client, found.change)
+        except StaleError:
+            found = await find(client, rollback.read.deployment.metadata.name, rollback.entry.revision)
+            if (found.change, found.owners) != (rollback.change, rollback.owners):
+                raise DeploymentCommandError(
+                    f"{found.read.title} was changed meanwhile, and nothing is set back; run the command again"
+                ) from None
+            continue
+        return
+    raise DeploymentCommandError(f"{rollback.read.title} keeps changing; run the command again")
 
 
 def rollback_of(read: EditedDeployment, revision: int | None = None) -> Rollback:

@@ -1,16 +1,19 @@
 """`rukpakctl history` and `rollback` as users type them, of every format, on a real API server."""
 
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import orjson
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, PLAIN_CLASS
+from rukpak_py.cli.cluster import rolling_back
+from rukpak_py.cli.cluster.deployments import DeploymentCommandError
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.kube.errors import NotFoundError
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, CONFIG_MAPS, CRDS
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES, CONFIG_MAPS, CRDS
 from tests import manifests
 from tests.integration.command_line import Done, rukpakctl
 from tests.integration.operator import charts, olm
@@ -20,6 +23,7 @@ from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.test_half_upgrades import half_upgraded
 from tests.integration.operator.upgrading import MANUAL, annotate, installed, pending, publish, upgraded, waits
+from tests.integration.operator.uploading import admin_of, archive
 from tests.manifests import Document
 from tests.unit.charts import config_map as template
 from tests.unit.charts import hook
@@ -130,6 +134,42 @@ async def test_image_that_is_gone_from_the_registry_comes_from_the_store(
         await value("v1")
         assert "@sha256:" in deployment["spec"]["template"]["spec"]["source"]["image"]["ref"]
         assert asked_of(fetch.registry) == []
+
+
+async def test_upload_comes_back_from_the_store(tenant: Tenant, operator: Operator, plane: ControlPlane) -> None:
+    client, bundle = await admin_of(plane, tenant, operator), ""
+    for value in ("1", "2"):
+        source = {"type": "upload", "upload": {}}
+        content = {
+            "metadata": {"labels": {"content": value}},
+            "spec": {"provisionerClassName": PLAIN_CLASS, "source": source},
+        }
+        await tenant.deploy(template=content)
+
+        async def other(than: str) -> str | None:
+            return next((name for _, name in await tenant.owned(BUNDLES) if name != than), None)
+
+        bundle = await eventually(partial(other, bundle), what="its Bundle is there")
+        assert (await client.put(bundle, archive(tenant, value))).status == 201
+        await tenant.ready()
+    await rolled_back(plane, tenant)
+    await tenant.ready()
+    (found,) = (await tenant.owned(CONFIG_MAPS)).values()
+    assert found["data"] == {"v": "1"}
+
+
+async def test_change_is_made_to_what_was_read_and_nothing_newer(tenant: Tenant, operator: Operator) -> None:
+    """The operator writes to the object all the time, which is no reason to fail; another spec is one."""
+    await one_then_two(tenant)
+    found = await rolling_back.find(tenant.admin, tenant.name)
+    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, b'{"metadata":{"labels":{"changed":"yes"}}}')
+    await rolling_back.roll_back(tenant.admin, found)
+    await tenant.ready()
+    assert await installed(tenant) == "one"
+    found = await rolling_back.find(tenant.admin, tenant.name, 2)
+    await tenant.deploy("one", createNamespace=True, installNamespace=tenant.namespace)
+    with pytest.raises(DeploymentCommandError, match="was changed meanwhile, and nothing is set back"):
+        await rolling_back.roll_back(tenant.admin, found)
 
 
 async def test_half_an_upgrade_is_undone(tenant: Tenant, operator: Operator, plane: ControlPlane) -> None:
