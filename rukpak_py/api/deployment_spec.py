@@ -7,7 +7,8 @@ from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, CelRule, doc
-from rukpak_py.api.upgrades import Upgrades
+from rukpak_py.api.upgrade_windows import duration_of
+from rukpak_py.api.upgrades import DURATION, Upgrades
 
 DNS_LABEL = "^[a-z0-9]([-a-z0-9]*[a-z0-9])?$"
 DNS_SUBDOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -59,6 +60,37 @@ class Prune(ApiType, frozen=True, kw_only=True):
         PruneWhen,
         doc("`AfterHealthy` (default): once the new content is healthy. `AfterApply`: once it is applied."),
     ] = PruneWhen.AFTER_HEALTHY
+
+
+class Wait(ApiType, frozen=True, kw_only=True):
+    """How long objects may take to become healthy."""
+
+    timeout: Annotated[
+        str,
+        doc(
+            "How long unhealthy objects count as progress, like `10m`. Then `Ready` has the reason `StillUnhealthy`,"
+            " and a Warning names them. Nothing else depends on it: an object that fails is reported at once. Default:"
+            " `2m`.",
+            pattern=DURATION,
+            minLength=2,
+            maxLength=16,
+        ),
+    ] = ""
+
+    rules: ClassVar[tuple[CelRule, ...]] = (
+        CelRule(
+            "!has(self.timeout) || duration(self.timeout) > duration('0s')",
+            "spec.wait.timeout must be a time above zero",
+        ),
+    )
+
+    @property
+    def seconds(self) -> float | None:
+        """None: the default."""
+        try:
+            return duration_of(self.timeout).total_seconds()
+        except ValueError:
+            return None
 
 
 JsonPointer = Annotated[str, doc("A JSON pointer.", pattern=r"^(/([^~/]|~[01])*)+$", maxLength=512)]
@@ -206,6 +238,7 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     upgrades: Annotated[
         Upgrades, doc("How upgrades are decided. First installs, corrected drift and deletion never wait.")
     ] = Upgrades()
+    wait: Annotated[Wait, doc("How long objects may take to become healthy.")] = Wait()
 
     rules: ClassVar[tuple[CelRule, ...]] = (
         CelRule(

@@ -84,7 +84,8 @@ class AfterApply:
             attempt.state.pod_causes.forget()
             return {}
         lasted = max(attempt.state.waited("causes", attempt.content), _told_for(attempt))
-        is_lasting = lasted >= later[0] - SLACK_SECONDS
+        seconds = attempt.deployment.spec.wait.seconds or later[0]
+        is_lasting = lasted >= seconds - SLACK_SECONDS
         client = self._client_of(attempt.deployment)
         return await attempt.state.pod_causes.ask(client, unhealthy, is_lasting=is_lasting, now=monotonic())
 
@@ -171,7 +172,12 @@ class AfterApply:
         if change.installed:
             attempt.state.completed = change.installed.completed
         causes = await self._pod_causes(attempt, unhealthy)
-        facts = [*applied.facts, *_health(unhealthy, total, causes), *self._held_back(attempt, unhealthy, planned)]
+        lasting = attempt.deployment.spec.wait.seconds
+        facts = [
+            *applied.facts,
+            *_health(unhealthy, total, causes, lasting),
+            *self._held_back(attempt, unhealthy, planned),
+        ]
         if applied.hidden:
             facts.append(applied.hidden.fact(Cause.KINDS_HIDDEN))
         if applied.resting:
@@ -283,7 +289,9 @@ def _left(plan: Plan, change_set: ChangeSet) -> Iterator[Fact]:
         yield Fact(cause=Cause.PRUNING, detail=PendingObjects(waits=tuple(change_set.waiting)))
 
 
-def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str]) -> Iterator[Fact]:
+def _health(
+    unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[ObjectKey, str], lasting: float | None
+) -> Iterator[Fact]:
     if not unhealthy:
         return
     failed = [live for live in unhealthy if has_failed(live)]
@@ -292,6 +300,7 @@ def _health(unhealthy: Sequence[ObservedObject], total: int, causes: Mapping[Obj
         cause=Cause.UNHEALTHY_FAILED if failed else Cause.UNHEALTHY,
         detail=details.Unhealthy(lines=tuple(lines.values()), total=total, example=lines[(failed or unhealthy)[0].key]),
         objects=tuple(live.key for live in unhealthy),
+        lasting=lasting,
     )
 
 

@@ -76,6 +76,7 @@ class Fact:
     `since`: when it began, where the memory of the process knows of it; else the status says it, or it begins now.
     `at`: another attempt not before (`Retry-After`), or when to look again.
     `wakes`: objects whose change brings the key back at once; without a name any of the kind, there.
+    `lasting`: seconds after which it counts as the later cause of its row; None: those of the row.
     """
 
     cause: Cause
@@ -84,10 +85,17 @@ class Fact:
     since: float | None = None
     at: float | None = None
     wakes: frozenset[ObjectKey] = field(default_factory=frozenset)
+    lasting: float | None = None
 
     @property
     def row(self) -> Row:
         return TABLE[self.cause]
+
+    @property
+    def later(self) -> tuple[float, Cause] | None:
+        """Seconds, and the cause that it counts as once it has lasted for them."""
+        later = self.row.later
+        return later if later is None or self.lasting is None else (self.lasting, later[1])
 
     @property
     def text(self) -> str:

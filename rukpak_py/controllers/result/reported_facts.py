@@ -111,14 +111,14 @@ def _lasted(fact: Fact, former: Note | None, clock: Clock) -> float:
 
 def _counts_as(fact: Fact, lasted: float, was: Cause) -> Cause:
     """Cause that a fact counts as: the later one when it has lasted, or was reported as worse before."""
-    if fact.row.later is None:
+    if fact.later is None:
         return fact.cause
-    seconds, cause = fact.row.later
+    seconds, cause = fact.later
     return cause if lasted >= seconds or was.rank < fact.cause.rank else fact.cause
 
 
 def _changes_at(fact: Fact, lasted: float, clock: Clock) -> float | None:
-    later = fact.row.later[0] if fact.row.later is not None else 0.0
+    later = fact.later[0] if fact.later is not None else 0.0
     due = [seconds - lasted for seconds in (fact.row.quiet, later) if seconds > lasted]
     return clock.loop + min(due) if due else None
 

@@ -51,6 +51,8 @@ def body(name: str = "tried", **spec: Any) -> bytes:
         {"installNamespace": "n", "serviceAccountName": "a.b-c", "createNamespace": False},
         {"overrides": [OVERRIDE, {**OVERRIDE, "namespace": "b"}, {**OVERRIDE, "group": "", "kind": "Pod"}]},
         {"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(128)]},
+        {"wait": {}},
+        {"wait": {"timeout": "1h30m"}},
     ],
 )
 async def test_good_options_pass(client: Client, spec: Document) -> None:
@@ -81,6 +83,9 @@ async def test_good_options_pass(client: Client, spec: Document) -> None:
         ({"overrides": [{"kind": "Pod", "name": "a"}]}, "an entry of spec.overrides needs prune, force or ignore"),
         ({"overrides": [OVERRIDE, {**OVERRIDE, "prune": False}]}, "spec.overrides[1]: Duplicate value"),
         ({"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(129)]}, "spec.overrides: Too many"),
+        ({"wait": {"timeout": "2"}}, "spec.wait.timeout"),
+        ({"wait": {"timeout": "1.5h"}}, "spec.wait.timeout"),
+        ({"wait": {"timeout": "0m"}}, "spec.wait.timeout must be a time above zero"),
     ],
 )
 async def test_bad_options_are_refused(client: Client, spec: Document, text: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
-from rukpak_py.api.deployment_spec import Adopt, Override, Prune, PruneWhen
+from rukpak_py.api.deployment_spec import Adopt, Override, Prune, PruneWhen, Wait
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
@@ -227,6 +227,14 @@ async def test_an_unhealthy_object_is_named_and_the_key_comes_back_when_it_lasts
     assert conclusion.schedule.report_at == LASTING_SECONDS
     assert conclusion.schedule.failures == 2, "it may still be what failed before"
     assert progress.reached is Reached.APPLIED
+
+
+async def test_the_spec_says_how_long_unhealthy_objects_are_progress(bench: Bench) -> None:
+    bench.shows("a", claims=[claim(phase="Pending")])
+    applied = AppliedContent(attempt=bench.attempt(key("a"), of_claim(), wait=Wait(timeout="10m")))
+    conclusion = told(applied, await bench.said(applied))
+    assert conclusion.schedule.report_at == 600.0
+    assert conditions(conclusion.status)["Ready"][:2] == ("Unknown", "Unhealthy")
 
 
 async def test_a_change_that_the_watch_is_about_to_tell_has_the_last_word(bench: Bench) -> None:
