@@ -1,8 +1,9 @@
 """Whether a live object does what it was made for.
 
-The first rule that decides wins: API services by their own condition; then deletion, a generation that was not observed
-yet, the conditions Reconciling and Stalled; then the rule of the kind, or the condition Ready for kinds that have none.
-The texts are upstream's: users match on them. What is known of the cause comes after them.
+The first rule that decides wins: API services by their own condition; then deletion, a well-known custom resource that
+is to rest, a generation that was not observed yet, the conditions Reconciling and Stalled; then the rule of the kind,
+or the condition Ready for kinds that have none. The texts are upstream's: users match on them. What is known of the
+cause comes after them.
 
 Nothing that an object holds makes `judge` raise: what cannot be read is in progress, and the message says what is odd.
 """
@@ -12,8 +13,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from rukpak_py.apply.health.causes import cause_among, own_cause, pod_selector
+from rukpak_py.apply.health.custom_resources import by_parents, by_rule, is_at_rest
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest
-from rukpak_py.apply.health.generic import always_current, by_ready_condition, common
+from rukpak_py.apply.health.generic import always_current, by_ready_condition, common, is_deleted
 from rukpak_py.apply.health.kinds import (
     api_service,
     custom_resource_definition,
@@ -26,10 +28,12 @@ from rukpak_py.apply.health.kinds import (
     service,
     stateful_set,
 )
-from rukpak_py.apply.health.result import Health, HealthStatus, in_progress
+from rukpak_py.apply.health.result import CURRENT, Health, HealthStatus, in_progress
+from rukpak_py.apply.health.rules import ROUTES, rule_of
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
+from rukpak_py.core.text import excerpt
 
-__all__ = ["Health", "HealthStatus", "cause_among", "describe", "has_health", "judge"]
+__all__ = ["MESSAGE_CHARACTERS", "Health", "HealthStatus", "cause_among", "describe", "has_health", "judge"]
 
 _POD = GroupKind("", "Pod")
 _API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
@@ -50,7 +54,9 @@ _RULES: Mapping[GroupKind, Callable[[Manifest], Health]] = {
     GroupKind("extensions", "Deployment"): deployment,
     GroupKind("extensions", "ReplicaSet"): replica_set,
     GroupKind("policy", "PodDisruptionBudget"): always_current,
+    **dict.fromkeys(ROUTES, by_parents),
 }
+MESSAGE_CHARACTERS = 1_000  # of what an object says about itself
 
 # Kinds whose metadata alone says all there is to say. Everything else is kept whole.
 _WITHOUT_HEALTH = frozenset(
@@ -103,11 +109,15 @@ def _judge(kind: GroupKind, obj: Manifest, now: datetime | None) -> Health:
     try:
         if kind == _API_SERVICE:
             return api_service(obj)
-        decided = common(obj)
+        decided, rule = common(obj), rule_of(kind)
+        if rule is not None and not is_deleted(obj) and is_at_rest(rule, obj):
+            return CURRENT
         if decided is not None:
             return decided
         if kind == _POD:
             return pod(obj, now or datetime.now(UTC))
+        if rule is not None:
+            return by_rule(rule, obj)
         return _RULES.get(kind, by_ready_condition)(obj)
     except MalformedStatus as odd:
         return in_progress(str(odd))
@@ -115,7 +125,8 @@ def _judge(kind: GroupKind, obj: Manifest, now: datetime | None) -> Health:
 
 def describe(key: ObjectKey, health: Health, of_pods: str = "") -> str:
     """The line about an object that is not healthy. `of_pods`: what its pods say."""
-    why = health.message if key.group_kind == _API_SERVICE else f"object {health.status}: {health.message}"
+    message = " ".join(excerpt(health.message, MESSAGE_CHARACTERS).split())
+    why = message if key.group_kind == _API_SERVICE else f"object {health.status}: {message}"
     return "; ".join(part for part in (f"{key}: {why}", health.cause, of_pods) if part)
 
 

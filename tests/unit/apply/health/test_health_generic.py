@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rukpak_py.apply.health import Health, HealthStatus, describe, judge
+from rukpak_py.apply.health import MESSAGE_CHARACTERS, Health, HealthStatus, describe, judge
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 
 HEALTHY = Health(HealthStatus.CURRENT, "Resource is current")
@@ -38,6 +38,11 @@ def shop(status: Any, **metadata: Any) -> dict[str, Any]:
             shop({"observedGeneration": 1, "conditions": [condition("Ready", "True")]}, generation=2),
             in_progress("Shop generation is 2, but latest observed generation is 1"),
         ),
+        (
+            shop({"observedGeneration": "1"}, generation=2),  # as Argo Rollouts has it
+            in_progress("Shop generation is 2, but latest observed generation is 1"),
+        ),
+        (shop({"observedGeneration": "2"}, generation=2), HEALTHY),
         (shop({}, generation=2), HEALTHY),
         (shop({"observedGeneration": 1}), HEALTHY),
         (
@@ -74,7 +79,7 @@ def test_metadata_alone_shows_that_an_object_goes() -> None:
         (shop({"conditions": [{"type": "Ready", "status": True}]}), "status.conditions[0].status is not a string"),
         (shop({"conditions": [{"type": ["Ready"]}]}), "status.conditions[0].type is not a string"),
         (shop({"conditions": [condition("Ready", "yes")]}), "the condition Ready has the status 'yes'"),
-        (shop({"observedGeneration": "1"}, generation=1), "status.observedGeneration is not a whole number"),
+        (shop({"observedGeneration": "one"}, generation=1), "status.observedGeneration is not a whole number"),
         (shop({"observedGeneration": True}, generation=1), "status.observedGeneration is not a whole number"),
         (
             {"apiVersion": "apps/v1", "kind": "Deployment", "spec": {"replicas": "3"}},
@@ -91,8 +96,22 @@ def test_odd_status_is_in_progress_with_a_message(obj: dict[str, Any], message: 
     assert judge(obj) == in_progress(message)
 
 
-def test_a_message_that_is_no_text_is_blank() -> None:
-    assert judge(shop({"conditions": [{"type": "Ready", "status": "False", "message": 7}]})) == in_progress("")
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [({"message": 7}, "Ready is False"), ({"message": "", "reason": "NoStock"}, "Ready is False: NoStock")],
+)
+def test_a_condition_without_a_message_says_its_reason(fields: dict[str, Any], message: str) -> None:
+    obj = shop({"conditions": [{"type": "Ready", "status": "False", **fields}]})
+    assert judge(obj) == in_progress(message)
+
+
+def test_the_line_has_the_whole_message_without_its_line_breaks_up_to_a_limit() -> None:
+    key = ObjectKey("shop.test", "Shop", "a", "x")
+    assert describe(key, in_progress("\n cannot open:\n\tno key\n")).endswith("InProgress: cannot open: no key")
+    line = describe(key, in_progress(f"begins {'x' * 40_000} ends"))
+    assert len(line) < MESSAGE_CHARACTERS + 100
+    assert "begins" in line
+    assert line.endswith("ends")
 
 
 @pytest.mark.parametrize(
@@ -145,6 +164,10 @@ KINDS = [
     ("apiextensions.k8s.io/v1", "CustomResourceDefinition"),
     ("apiregistration.k8s.io/v1", "APIService"),
     ("shop.test/v1", "Shop"),
+    ("argoproj.io/v1alpha1", "Rollout"),
+    ("snapshot.storage.k8s.io/v1", "VolumeSnapshot"),
+    ("gateway.networking.k8s.io/v1", "HTTPRoute"),
+    ("kafka.strimzi.io/v1", "Kafka"),
 ]
 numbers = st.integers(-1, 4)
 odd = st.one_of(st.none(), st.booleans(), st.floats(), numbers, st.text(max_size=4), st.just([]), st.just({}))
