@@ -162,7 +162,8 @@ MARKS = {
     "ORDERED_DELETION_FINALIZER": (
         (
             "operator, on BundleDeployments whose content has custom resources, Namespaces, PersistentVolumeClaims,"
-            " PersistentVolumes, CRDs, or hooks for its deletion"
+            " PersistentVolumes, CRDs, or hooks for its deletion, and on those that depend on others or that others"
+            " depend on"
         ),
         (
             "Custom resources are deleted first, then CRDs, then everything else, Namespaces last; hooks before and"

@@ -5,7 +5,7 @@ from typing import Annotated, Any, ClassVar
 
 from rukpak_py.api.bundle import CLASS_PATTERN, BundleSpec
 from rukpak_py.api.metadata import TemplateMeta
-from rukpak_py.api.names import LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_NAME_LENGTH, LEGACY_CLASSES, REGISTRY_CLASS, canonical_class
 from rukpak_py.api.schema import ApiType, CelRule, doc
 from rukpak_py.api.upgrade_windows import duration_of
 from rukpak_py.api.upgrades import DURATION, Upgrades
@@ -16,6 +16,7 @@ NAMESPACE_OR_ALL = "^([a-z0-9]([-a-z0-9]*[a-z0-9])?)?$"
 WATCH_NAMESPACES_AT_MOST = 64
 VALUES_FROM_AT_MOST = 16
 IGNORED_AT_MOST = 32
+DEPENDENCIES_AT_MOST = 16
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
 
 WatchedNamespace = Annotated[
@@ -60,6 +61,12 @@ class Prune(ApiType, frozen=True, kw_only=True):
         PruneWhen,
         doc("`AfterHealthy` (default): once the new content is healthy. `AfterApply`: once it is applied."),
     ] = PruneWhen.AFTER_HEALTHY
+
+
+class Dependency(ApiType, frozen=True, kw_only=True):
+    """A BundleDeployment that has to be Ready first."""
+
+    name: Annotated[str, doc("Its name.", pattern=DNS_SUBDOMAIN, maxLength=BUNDLE_DEPLOYMENT_NAME_LENGTH)]
 
 
 class Wait(ApiType, frozen=True, kw_only=True):
@@ -238,6 +245,17 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
     upgrades: Annotated[
         Upgrades, doc("How upgrades are decided. First installs, corrected drift and deletion never wait.")
     ] = Upgrades()
+    depends_on: Annotated[
+        tuple[Dependency, ...],
+        doc(
+            "BundleDeployments that have to be Ready before the content is applied for the first time, and before an"
+            " upgrade begins. Where both are being deleted, this one goes first. One that is not Ready any more changes"
+            " nothing of what is installed.",
+            maxItems=DEPENDENCIES_AT_MOST,
+            x_kubernetes_list_type="map",
+            x_kubernetes_list_map_keys=["name"],
+        ),
+    ] = ()
     wait: Annotated[Wait, doc("How long objects may take to become healthy.")] = Wait()
 
     rules: ClassVar[tuple[CelRule, ...]] = (

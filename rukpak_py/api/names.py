@@ -193,6 +193,9 @@ class Reason(StrEnum):
     INSTALL_FAILED = "InstallFailed"
     UPGRADE_FAILED = "UpgradeFailed"
     INSTALLATION_SUCCEEDED = "InstallationSucceeded"
+    DEPENDENCY_NOT_READY = "DependencyNotReady"  # of UpgradePending, too
+    DEPENDENCY_MISSING = "DependencyMissing"
+    DEPENDENCY_CYCLE = "DependencyCycle"
     # Healthy
     HEALTHY = "Healthy"
     UNHEALTHY = "Unhealthy"
@@ -253,6 +256,7 @@ class EventReason(StrEnum):
     FIELDS_LEFT_OUT = "FieldsLeftOut"
     CRD_WARNING = "CRDWarning"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
+    DEPENDENCY_UNUSABLE = "DependencyUnusable"
     WITHDRAWN = "Withdrawn"
     ORPHANED = "Orphaned"
     DELETION_HELD = "DeletionHeld"

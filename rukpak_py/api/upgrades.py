@@ -37,6 +37,7 @@ class PendingReason(StrEnum):
     """Why an upgrade waits."""
 
     NOT_APPROVED = "NotApproved"
+    DEPENDENCY_NOT_READY = "DependencyNotReady"
     OUTSIDE_WINDOW = "OutsideWindow"
 
 
@@ -144,7 +145,7 @@ class PendingUpgrade(ApiType, frozen=True, kw_only=True):
     content: Annotated[str, doc("SHA-256 identity of that content.")] = ""
     options: Annotated[str, doc("Digest of the options that it installs with; empty: the defaults.")] = ""
     version: Annotated[str, doc("Version of that content; empty where there is none.")] = ""
-    reason: Annotated[str, doc("`NotApproved` or `OutsideWindow`.")]
+    reason: Annotated[str, doc("`NotApproved`, `DependencyNotReady` or `OutsideWindow`.")]
     approved: Annotated[
         str, doc("Digest of the plan that was approved, with `,now` where no window counts; empty: none was.")
     ] = ""

@@ -31,6 +31,7 @@ from rukpak_py.api.reading import read_bundle, read_bundle_deployment, read_bund
 from rukpak_py.api.source import Source
 from rukpak_py.controllers.cache import Cache, HasMetadata
 from rukpak_py.controllers.config_map_watches import ConfigMapUsers
+from rukpak_py.controllers.deployment.dependencies import Dependencies, dependencies_of, key_of, may_end_waits
 from rukpak_py.controllers.deployment.waiting import WaitingDeployments
 from rukpak_py.controllers.queue import BackOff, Queue
 from rukpak_py.core.errors import ContentError
@@ -136,6 +137,7 @@ class EventRouter:
         self.instances = WatchedKind[BundleInstance](BUNDLE_INSTANCE_PLURAL, read_bundle_instance)
         self.config_map_users = ConfigMapUsers()
         self.waiting = WaitingDeployments(watch_quotas=watch_quotas)
+        self.dependencies = Dependencies(self.deployments.cache)
 
     def handlers(self) -> list[Handler]:
         """Bundles are taken whatever their class: the webhook asks about all, and the caches show which are ours."""
@@ -161,6 +163,29 @@ class EventRouter:
         """The BundleInstance of its name mirrors it, or waits for the name. Our own writes are changes, too."""
         if deployment.metadata.name in self.instances.cache:
             self.instances.queue.add(deployment.metadata.name)
+        if may_end_waits(deployment):
+            self._wake_waiting_for(deployment)
+
+    def dependencies_changed(self, deployment: BundleDeployment) -> None:
+        """Its dependencies get a finalizer at their next look."""
+        self.dependencies.seen(deployment)
+        for known in map(self.deployments.cache.get, dependencies_of(deployment)):
+            if known is not None and ORDERED_DELETION_FINALIZER not in known.metadata.finalizers:
+                self.deployments.queue.add(known.metadata.name)
+
+    def deployment_gone(self, deployment: BundleDeployment) -> None:
+        """Its dependents say so, also those that do not wait."""
+        self.dependencies.gone(deployment)
+        self._wake_waiting_for(deployment)
+        for name in self.dependencies.dependents_of(deployment.metadata.name):
+            self.deployments.queue.add(name)
+
+    def _wake_waiting_for(self, deployment: BundleDeployment) -> None:
+        """Wake those that wait for it, and those in hand that may: what they wait for is noted at the end."""
+        name = deployment.metadata.name
+        related = self.dependencies.dependents_of(name) | dependencies_of(deployment)
+        for one in {*self.waiting.for_object(key_of(name)), *(related & self.deployments.queue.in_hand)}:
+            self.deployments.queue.wake(one)
 
     def object_changed(self, owner_uid: str) -> None:
         name = self.deployments.cache.name_of(owner_uid)

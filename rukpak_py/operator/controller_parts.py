@@ -192,7 +192,7 @@ class DeploymentParts:
             states=self.states,
             permissions=review,
         )
-        approval = UpgradeApproval(rendering, self._writer)
+        approval = UpgradeApproval(rendering, self._writer, around.router.dependencies)
         self.plan_reports = PlanReports(
             around.identities,
             deployments=deployments,
@@ -206,6 +206,7 @@ class DeploymentParts:
             gates=gates,
             certificates=certificates,
             approval=approval,
+            dependencies=around.router.dependencies,
         )
         uninstall = Uninstall(
             around.client,
@@ -220,6 +221,7 @@ class DeploymentParts:
                 attempts=attempts,
                 rendering=rendering,
             ),
+            dependencies=around.router.dependencies,
         )
         content = self._content_reconciler(
             around,
@@ -249,6 +251,7 @@ class DeploymentParts:
             ownership_form=form,
             hooks=superseded,
             uninstall=uninstall,
+            dependencies=around.router.dependencies,
             reporting=Reporting(self._writer, around.router.waiting, around.events),
             classes=CLASSES,
         )

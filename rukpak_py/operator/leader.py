@@ -175,10 +175,14 @@ class Leader:
                 await asyncio.gather(*others, return_exceptions=True)
 
     def _workers(self, known: asyncio.Task[None]) -> list[Coroutine[Any, Any, None]]:
-        """`known`: the Bundles are. Kopf lists all kinds at once; an owner that came first would create what exists."""
+        """`known`: the Bundles are. Kopf lists all kinds at once; an owner that came first would create what exists.
+
+        All deployments are known before any is worked on: one that depends on others would miss them.
+        """
 
         async def work_on_deployments() -> None:
             await asyncio.shield(known)
+            await self._handed_over[BUNDLE_DEPLOYMENTS.plural].wait()
             await work(
                 BUNDLE_DEPLOYMENT_KIND,
                 self._parts.router.deployments.queue,

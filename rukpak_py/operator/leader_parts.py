@@ -287,7 +287,7 @@ class LeaderParts:
         self.router.deployments.attach(
             Listeners(
                 seen=self._deployment_seen,
-                changed=lambda deployment: self.bundles.reconciler.deployment_changed(deployment.metadata.uid),
+                changed=self._deployment_changed,
                 gone=self._deployment_gone,
                 relisted=self.missed_deletions.ask,
                 deleted=self._deployment_deleted,
@@ -310,6 +310,10 @@ class LeaderParts:
         self._account_noticed(deployment)
         self.router.deployment_changed(deployment)
 
+    def _deployment_changed(self, deployment: BundleDeployment) -> None:
+        self.bundles.reconciler.deployment_changed(deployment.metadata.uid)
+        self.router.dependencies_changed(deployment)
+
     def _account_noticed(self, one: BundleDeployment | BundleInstance) -> None:
         self._judging.noticed(one.metadata.uid, is_free=not self.deployments.identities.need_proof(one))
 
@@ -324,6 +328,7 @@ class LeaderParts:
         self.deployments.states.end(deployment.metadata.uid)
         self.deployments.serving_secrets.ended(deployment.metadata.uid)
         self.router.deployment_changed(deployment)
+        self.router.deployment_gone(deployment)
 
     def _needs_policies(self) -> bool:
         deployments, instances = self.router.deployments.cache, self.router.instances.cache

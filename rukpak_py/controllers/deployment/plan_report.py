@@ -33,6 +33,7 @@ from rukpak_py.apply.upgrade_report import ComparedObject, UpgradeSides, upgrade
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.external_values import ExternalValues, values_fact
 from rukpak_py.controllers.deployment.facts import refusal_facts
 from rukpak_py.controllers.deployment.gate_stage import Gates
@@ -90,6 +91,7 @@ class PlanReports:
         gates: Gates,
         certificates: CertificateStage,
         approval: UpgradeApproval,
+        dependencies: Dependencies,
         now: Callable[[], datetime] = lambda: datetime.now(UTC),
     ) -> None:
         self._identities = identities
@@ -104,6 +106,7 @@ class PlanReports:
         self._gates = gates
         self._certificates = certificates
         self._approval = approval
+        self._dependencies = dependencies
         self._now = now
         self._key = DigestKey.new()  # no digest of a report is compared with that of another process
         self._known = OrderedDict[str, dict[ObjectKey, tuple[Token, FieldChanges]]]()
@@ -215,10 +218,12 @@ class PlanReports:
             return PlanState.REFUSED, [line for one in facts for line in one.text.splitlines()]
         if not self._approval.may_wait(attempt, active, planned.plan):
             return (PlanState.BEGUN if has_begun(attempt) else PlanState.READY), []
-        decision = decide(deployment, plan, self._now())
+        decision = decide(deployment, plan, self._now(), self._dependencies.unmet(deployment))
         match decision.reason:
             case None:
                 return PlanState.READY, []
+            case PendingReason.DEPENDENCY_NOT_READY:
+                return PlanState.WAITING, [decision.unmet.text] if decision.unmet is not None else []
             case PendingReason.OUTSIDE_WINDOW:
                 opens = decision.opens
                 when = f"opens at {opens:%Y-%m-%dT%H:%M:%SZ}" if opens is not None else "never opens"

@@ -18,6 +18,7 @@ from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, Conditi
 from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, is_open, look_again, with_failed_request
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
@@ -72,6 +73,7 @@ class DeploymentReconciler:
         ownership_form: OwnershipForm,
         hooks: SupersededHooks,
         uninstall: Uninstall,
+        dependencies: Dependencies,
         reporting: Reporting,
         classes: Collection[str],
     ) -> None:
@@ -88,6 +90,7 @@ class DeploymentReconciler:
         self._ownership_form = ownership_form
         self._hooks = hooks
         self._uninstall = uninstall
+        self._dependencies = dependencies
         self._reporting = reporting
         self._classes = classes
 
@@ -121,6 +124,7 @@ class DeploymentReconciler:
                 await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=progress)
+        deployment = await self._uninstall.prepare(deployment)
         if deployment.spec.suspend:
             converted = await with_failed_request(self._suspended(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED) + converted)
@@ -199,6 +203,9 @@ class DeploymentReconciler:
         active = self._active(deployment, state, found)
         if (record := is_undone(attempt)) is not None:
             return await self._stay_undone(attempt, active, record, found, turn)
+        waits = self._dependencies.first_install_waits(deployment)
+        if waits is not None:
+            return await self._reporting.report(deployment, state, turn, wanted=_unpacked(wanted) + _about(waits))
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
         judged = await self._undo.in_time(attempt, active, progress, found)
         if isinstance(judged, Undone):
@@ -207,7 +214,9 @@ class DeploymentReconciler:
         if state.begun == attempt.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)  # by an attempt before this one
         change = StatusChange(valid=wanted.metadata.name) + upgrade_change(attempt, active, progress)
-        of_wanted, of_installed = Progress(change=change), NO_PROGRESS
+        of_wanted = Progress(change=change)
+        unusable = self._dependencies.unusable(deployment) if progress.reached >= Reached.APPLIED else None
+        progress += _about(unusable) if unusable is not None else NO_PROGRESS
         if active is not None and active.content == attempt.content:
             of_installed = progress
         else:
@@ -359,6 +368,10 @@ def _not_had(back: Unavailable) -> Progress:
 
 def _not_kept(detail: Detail) -> Progress:
     return _about(Fact(cause=Cause.NOT_CORRECTED, detail=detail))
+
+
+def _unpacked(wanted: Bundle) -> Progress:
+    return Progress(change=StatusChange(valid=wanted.metadata.name))
 
 
 def _about(*facts: Fact) -> Progress:

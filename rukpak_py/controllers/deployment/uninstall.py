@@ -12,6 +12,8 @@ condition says how to go on: give the rights back, or leave the rest to the coll
 Instances of a CRD and contents of a Namespace that are not of the deployment go with them: that waits until they are
 gone, or until an annotation of the deployment allows it.
 
+Deployments that depend on this one go first, with their objects, where they are being deleted, too.
+
 Nothing is deleted of a deployment whose finalizers ever showed `orphan`. The collector strips the references and
 takes that finalizer away; of kinds younger than its last look for kinds (30 s) it knows nothing: the rest is ours to
 strip. A process that did not see it knows by what the collector has stripped already, the Bundle among it.
@@ -35,6 +37,7 @@ from rukpak_py.apply.prune import orphan, prune
 from rukpak_py.apply.prune_policy import ForeignInstances, UnlistedInstances
 from rukpak_py.apply.removed_objects import deletion_order
 from rukpak_py.apply.results import ChangeSet, FailureKind
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.facts import fact_of, look_again
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent, DeletionHooks
 from rukpak_py.controllers.deployment.kinds import HiddenKinds, Kinds
@@ -53,7 +56,7 @@ from rukpak_py.controllers.writes import remove_finalizer
 from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ApiError, ForbiddenError
+from rukpak_py.kube.errors import ApiError, ForbiddenError, NotFoundError, StaleError
 from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CRDS, NAMESPACES
 
@@ -62,19 +65,40 @@ STUCK_SECONDS = 10.0  # a Namespace without anything in it goes in less
 
 class Uninstall:
     def __init__(
-        self, client: Client, inventory: Inventory, kinds: Kinds, templates: Templates, hooks: DeletionHooks
+        self,
+        client: Client,
+        inventory: Inventory,
+        kinds: Kinds,
+        templates: Templates,
+        hooks: DeletionHooks,
+        *,
+        dependencies: Dependencies,
     ) -> None:
         self._client = client
         self._inventory = inventory
         self._kinds = kinds
         self._templates = templates
         self._hooks = hooks
+        self._dependencies = dependencies
+
+    async def prepare(self, deployment: BundleDeployment) -> BundleDeployment:
+        """Add the finalizer where others depend on the deployment or it on others: they may be deleted together."""
+        is_prepared = ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
+        if is_prepared or not self._dependencies.have_order(deployment):
+            return deployment
+        try:
+            return await self._kinds.add_finalizer(deployment)
+        except (NotFoundError, StaleError):
+            return deployment  # an event brings it back as it is now
 
     async def proceed(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
         """NO_PROGRESS: nothing is left to be done here."""
         finalizers = deployment.metadata.finalizers
         if ORDERED_DELETION_FINALIZER not in finalizers or ORPHAN in finalizers:
             return NO_PROGRESS
+        held = self._dependencies.deletion_waits(deployment)
+        if held is not None and FOREGROUND not in finalizers:
+            return Progress(facts=(held,))
         account = self._kinds.account_of(deployment)
         try:
             progress = await self._proceed(deployment, state)
@@ -133,7 +157,8 @@ class Uninstall:
         unfinished = await self._delete_in_order(deployment, ours, hidden)
         # Its owner has a say in that, also where a former release gave it an owner reference.
         has_lasting = any(holds_what_cannot_be_had_again(one.gvk.group_kind) for one in ours)
-        if unfinished is None and (has_lasting or content.has(HookEvent.POST_DELETE)):
+        deletes_rest = has_lasting or content.has(HookEvent.POST_DELETE) or deployment.spec.depends_on
+        if unfinished is None and deletes_rest:
             unfinished = await self._delete_rest(deployment, state, ours, hidden)
         if unfinished is not None:
             return unfinished + Progress(facts=before.facts)

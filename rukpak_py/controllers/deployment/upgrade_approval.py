@@ -1,10 +1,10 @@
 """Decides whether an upgrade may begin: by `spec.upgrades`, by approvals, and by windows.
 
 An upgrade whose gates have let it pass is planned; its plan has a digest. It may begin when the plan is approved (by
-itself where `spec.upgrades.approval` says so) and a window is open. Else the plan stands in `status.pendingUpgrade` and
-nothing is written. An approval counts for one digest: the plan is made anew right before the first write, and what
-became of it meanwhile needs another one. That an upgrade has begun is recorded before its first write, so it goes on
-after a restart, and no approval is used twice.
+itself where `spec.upgrades.approval` says so), everything in `spec.dependsOn` is Ready and a window is open. Else the
+plan stands in `status.pendingUpgrade` and nothing is written. An approval counts for one digest: the plan is made anew
+right before the first write, and what became of it meanwhile needs another one. That an upgrade has begun is recorded
+before its first write, so it goes on after a restart, and no approval is used twice.
 
 First installs, drift and deletion never wait. A deployment without history whose objects are in the cluster already,
 restored from a backup, is no first install.
@@ -36,6 +36,7 @@ from rukpak_py.api.upgrades import (
 from rukpak_py.apply.plan import Plan
 from rukpak_py.apply.upgrade_plan import PlannedContent, UpgradeIdentity, UpgradePlan, upgrade_plan
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.facts import look_again
 from rukpak_py.controllers.deployment.history import version_of
 from rukpak_py.controllers.deployment.hooks.runs import events_of, skips_hooks
@@ -48,7 +49,7 @@ from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
-from rukpak_py.controllers.result.upgrade_details import OutsideWindow, UpgradePending
+from rukpak_py.controllers.result.upgrade_details import DependencyNotReady, OutsideWindow, UpgradePending
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
 
@@ -57,16 +58,22 @@ STALE_SECONDS = 1.0
 
 class UpgradeApproval:
     def __init__(
-        self, rendering: RenderingStage, writer: DeploymentStatusWriter, *, clock: Callable[[], Clock] = read_clock
+        self,
+        rendering: RenderingStage,
+        writer: DeploymentStatusWriter,
+        dependencies: Dependencies,
+        *,
+        clock: Callable[[], Clock] = read_clock,
     ) -> None:
         self._rendering = rendering
         self._writer = writer
+        self._dependencies = dependencies
         self._clock = clock
 
     def may_wait(self, attempt: Attempt, active: Attempt | None, plan: Plan) -> bool:
-        """Whether it may have to wait: an upgrade that has not begun, where `spec.upgrades` decides."""
-        upgrades = attempt.deployment.spec.upgrades
-        is_decided = upgrades.approval is Approval.AUTOMATIC and not upgrades.windows
+        """Whether it may have to wait: an upgrade that has not begun, where `spec.upgrades` or dependencies decide."""
+        upgrades, depends_on = attempt.deployment.spec.upgrades, attempt.deployment.spec.depends_on
+        is_decided = upgrades.approval is Approval.AUTOMATIC and not upgrades.windows and not depends_on
         if is_decided or not attempt.is_wanted or not is_upgrade(attempt, active, plan):
             return False
         return not has_begun(attempt)
@@ -87,7 +94,8 @@ class UpgradeApproval:
         if isinstance(plan, Progress):
             return plan
         clock = self._clock()
-        decision = decide(attempt.deployment, plan, datetime.fromtimestamp(clock.wall, UTC))
+        unmet = self._dependencies.unmet(attempt.deployment)
+        decision = decide(attempt.deployment, plan, datetime.fromtimestamp(clock.wall, UTC), unmet)
         if decision.reason is not None:
             return _pending(attempt, plan, decision, clock)
         return await self.record(attempt)
@@ -156,9 +164,11 @@ class Decision(NamedTuple):
     approved: str = ""
     opens: datetime | None = None
     wrong: tuple[str, ...] = ()
+    unmet: Fact | None = None
 
 
-def decide(deployment: BundleDeployment, plan: UpgradePlan, now: datetime) -> Decision:
+def decide(deployment: BundleDeployment, plan: UpgradePlan, now: datetime, unmet: Fact | None = None) -> Decision:
+    """`unmet`: about dependencies that are not Ready."""
     upgrades = deployment.spec.upgrades
     approved = approval_of(deployment, plan.digest)
     needs_one = upgrades.approval is Approval.MANUAL or (
@@ -166,6 +176,8 @@ def decide(deployment: BundleDeployment, plan: UpgradePlan, now: datetime) -> De
     )
     if needs_one and not approved:
         return Decision(PendingReason.NOT_APPROVED)
+    if unmet is not None:
+        return Decision(PendingReason.DEPENDENCY_NOT_READY, approved, unmet=unmet)
     windows = windows_at(upgrades.windows, now)
     if windows.is_open or _is_now(approved):
         return Decision(None, approved)
@@ -287,6 +299,9 @@ def _fact(attempt: Attempt, plan: UpgradePlan, decision: Decision, clock: Clock)
     )
     if decision.reason is PendingReason.NOT_APPROVED:
         return Fact(cause=Cause.UPGRADE_NOT_APPROVED, detail=detail)
+    if decision.unmet is not None:
+        detail = DependencyNotReady(**structs.asdict(detail), unmet=decision.unmet.text)
+        return Fact(cause=Cause.UPGRADE_DEPENDENCY, detail=detail, wakes=decision.unmet.wakes)
     opens = decision.opens
     told = f"{opens:%Y-%m-%dT%H:%M:%SZ}" if opens is not None else ""
     detail = OutsideWindow(**structs.asdict(detail), opens=told, wrong=decision.wrong)

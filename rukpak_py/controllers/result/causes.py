@@ -45,6 +45,8 @@ class Cause(StrEnum):
     UNPACK_LOST = "UnpackLost"
     # gates, hooks and writes
     ACCOUNT_MISSING = "AccountMissing"
+    DEPENDENCY_CYCLE = "DependencyCycle"
+    DEPENDENCY_MISSING = "DependencyMissing"
     NOT_APPLICABLE = "NotApplicable"
     HOOK_FAILED = "HookFailed"
     HOOKS_UNKNOWN = "HooksUnknown"
@@ -111,6 +113,7 @@ class Cause(StrEnum):
     BUNDLE_UNPACKING = "BundleUnpacking"
     REFETCHING = "Refetching"
     RENDERING = "Rendering"
+    DEPENDENCY_NOT_READY = "DependencyNotReady"
     APPLYING = "Applying"
     SCHEMA_LAGS = "SchemaLags"
     FORMER_HOOK = "FormerHook"
@@ -125,11 +128,13 @@ class Cause(StrEnum):
     UNHEALTHY = "Unhealthy"
     # upgrades that may not begin yet
     UPGRADE_NOT_APPROVED = "UpgradeNotApproved"
+    UPGRADE_DEPENDENCY = "UpgradeDependency"
     UPGRADE_OUTSIDE_WINDOW = "UpgradeOutsideWindow"
     # notes
     ROLLBACK_REFUSED = "RollbackRefused"
     HALF_UPGRADED = "HalfUpgraded"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
+    DEPENDENCY_UNUSABLE = "DependencyUnusable"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"
     HOOKS_BEGIN_AGAIN = "HooksBeginAgain"

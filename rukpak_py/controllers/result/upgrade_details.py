@@ -35,6 +35,15 @@ class UpgradePending(Detail, frozen=True, kw_only=True):
         )
 
 
+class DependencyNotReady(UpgradePending, frozen=True, kw_only=True):
+    """`unmet`: text about the dependencies."""
+
+    unmet: str
+
+    def brief(self, _: Objects, /) -> str:
+        return f"{self.upgrade} may not begin: {self.unmet}"
+
+
 class OutsideWindow(UpgradePending, frozen=True, kw_only=True):
     """`opens`: when the next window does; empty: none ever does. `wrong`: windows that cannot be read."""
 

@@ -117,6 +117,7 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "crdSafety",
         "overrides",
         "upgrades",
+        "dependsOn",
         "wait",
     }
 

@@ -50,7 +50,7 @@ def entry(**fields: Any) -> Installation:
         {"config": {}},
         {"overrides": [{"kind": "ConfigMap", "name": "a"}]},
         {"suspend": True, "adopt": "IfUnowned", "crdSafety": "Warn", "prune": {"enabled": False}},
-        {"wait": {"timeout": "10m"}},
+        {"wait": {"timeout": "10m"}, "dependsOn": [{"name": "a"}]},
     ],
 )
 def test_defaults_have_no_digest(spec: dict[str, Any]) -> None:

@@ -7,6 +7,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
+from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.conditions import Condition
+from rukpak_py.api.deployment_spec import Dependency
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_INSTANCE_KIND,
@@ -19,6 +22,7 @@ from rukpak_py.api.names import (
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import Authorization, GitRef, GitSource, HttpSource, ImageSource, SecretReference
 from rukpak_py.apply.results import kind_wakes, namespace_wake
+from rukpak_py.controllers.deployment.dependencies import key_of
 from rukpak_py.controllers.event_router import EventRouter, Listeners, WatchedKind
 from rukpak_py.controllers.queue import Queue, Schedule
 from rukpak_py.core.objects import GroupKind
@@ -438,6 +442,50 @@ class TestWakeUps:
         router.close()
         router.object_changed(SHOP.metadata.uid)
         assert await woken(router.deployments.queue) == []
+
+
+def told(name: str, *depends_on: str, ready: str = "True", **metadata: Any) -> BundleDeployment:
+    ready_condition = Condition(type="Ready", status=ready, reason="Any", message="", last_transition_time="")
+    status = BundleDeploymentStatus(conditions=(ready_condition,), observed_generation=1)
+    dependencies = tuple(Dependency(name=one) for one in depends_on)
+    return deployment(name, uid=f"uid of {name}", status=status, depends_on=dependencies, **metadata)
+
+
+class TestDependencies:
+    @pytest.fixture
+    def router(self) -> EventRouter:
+        router = EventRouter()
+        for one in (told("base", ready="False"), told("shop", "base"), told("other", "base")):
+            router.deployments.cache.put(one)
+            router.dependencies_changed(one)
+        router.waiting.note("uid of shop", "shop", frozenset({key_of("base")}))
+        return router
+
+    async def test_dependency_is_looked_at_for_its_finalizer(self, router: EventRouter) -> None:
+        assert await woken(router.deployments.queue) == ["base"]
+        router.dependencies_changed(told("third", "base", "missing"))
+        assert await woken(router.deployments.queue) == ["base"]
+
+    async def test_dependents_that_wait_are_woken_once_it_is_ready_has_another_spec_or_is_gone(
+        self, router: EventRouter
+    ) -> None:
+        await woken(router.deployments.queue)
+        router.deployment_changed(told("base", ready="Unknown"))
+        assert await woken(router.deployments.queue) == []
+        router.deployment_changed(told("base"))
+        assert await woken(router.deployments.queue) == ["shop"]
+        router.deployment_changed(told("base", ready="False", generation=2))
+        assert await woken(router.deployments.queue) == ["shop"]
+        router.deployment_gone(told("base"))
+        assert sorted(await woken(router.deployments.queue)) == ["other", "shop"], "the other says so, too"
+
+    async def test_one_in_hand_is_woken_whatever_is_noted_of_it(self, router: EventRouter) -> None:
+        await woken(router.deployments.queue)
+        router.deployments.queue.add("other")
+        await router.deployments.queue.get()
+        router.deployment_changed(told("base"))
+        router.deployments.queue.done("other")
+        assert await woken(router.deployments.queue) == ["shop", "other"]
 
 
 def test_each_of_our_kinds_has_a_handler() -> None:

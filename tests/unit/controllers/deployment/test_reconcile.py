@@ -18,7 +18,7 @@ from rukpak_py.api.bundle_deployment import (
     InstallOutcome,
     RecordedOptions,
 )
-from rukpak_py.api.deployment_spec import BundleTemplate
+from rukpak_py.api.deployment_spec import BundleTemplate, Dependency
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
     BUNDLE_KIND,
@@ -32,6 +32,7 @@ from rukpak_py.api.template_hash import bundle_name, template_hash
 from rukpak_py.apply.results import namespace_wake
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.external_values import ExternalValues
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.facts import HookState
@@ -177,6 +178,9 @@ class FakeUninstall:
     asked: list[str] = field(default_factory=list)
     result: Progress = GONE
 
+    async def prepare(self, one: BundleDeployment) -> BundleDeployment:
+        return one
+
     async def proceed(self, one: BundleDeployment, _state: DeploymentState) -> Progress:
         self.asked.append(one.metadata.name)
         return self.result
@@ -227,6 +231,7 @@ class Bench:
             "ownership_form": FakeOwnershipForm(),
             "hooks": self.hooks,
             "uninstall": self.uninstall,
+            "dependencies": Dependencies(self.deployments),
         }
         ports: Any = inventory
         templates = Templates(client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None)
@@ -344,6 +349,14 @@ KEPT = ("reconcile", ACTIVE, "before")
 
 
 class TestNothingIsInstalled:
+    async def test_unpacked_content_waits_for_dependencies_before_any_stage(self, bench: Bench) -> None:
+        one = bench.put(deployment(depends_on=(Dependency(name="base"),)))
+        bench.put_bundle(unpacked(one))
+        await bench.reconcile_after_a_while()
+        assert bench.content.asked == []
+        assert bench.conditions["HasValidBundle"][:2] == ("True", "UnpackSuccessful")
+        assert bench.conditions["Ready"][:2] == ("False", "DependencyMissing")
+
     async def test_the_first_reconcile_creates_a_bundle_and_reports_nothing_yet(self, bench: Bench) -> None:
         bench.put(deployment())
         assert await bench.reconcile() == Schedule(report_at=bench.clock.now + WAIT_QUIET_SECONDS)

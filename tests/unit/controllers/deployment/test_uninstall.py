@@ -3,12 +3,15 @@
 import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from time import monotonic
 from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus
+from rukpak_py.api.deployment_spec import Dependency
 from rukpak_py.api.names import (
     ALLOW_DATA_LOSS_ANNOTATION,
     APPLIED_ANNOTATION,
@@ -20,6 +23,8 @@ from rukpak_py.api.names import (
 from rukpak_py.apply.deletions import FOREGROUND, ORPHAN
 from rukpak_py.apply.marks import applied_value, identity
 from rukpak_py.apply.results import kind_wakes
+from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.hooks.release_hooks import DeletedContent
 from rukpak_py.controllers.deployment.state import DeploymentState
@@ -93,12 +98,21 @@ class Bench:
     hooks: Hooks = field(default_factory=Hooks)
     state: DeploymentState = field(default_factory=DeploymentState)
     bundle_is_orphaned: bool = False
+    deployments: Cache[BundleDeployment] = field(default_factory=lambda: Cache(clock=monotonic))
 
     def __post_init__(self) -> None:
         kinds = self.cluster.as_kinds(self.watches.inventory, self.client)
         hooks: Any = self.hooks
         templates: Any = self
-        self.uninstall = Uninstall(self.client.as_client(), self.watches.inventory, kinds, templates, hooks)
+        self.dependencies = Dependencies(self.deployments)
+        self.uninstall = Uninstall(
+            self.client.as_client(),
+            self.watches.inventory,
+            kinds,
+            templates,
+            hooks,
+            dependencies=self.dependencies,
+        )
 
     def shows_orphaning(self, _deployment: BundleDeployment, _state: DeploymentState) -> bool:
         """Whether the Bundle of the installed content shows orphaning."""
@@ -197,6 +211,46 @@ async def test_custom_resources_go_first_then_crds_then_the_finalizer(bench: Ben
     assert bench.writes[2:] == FINALIZER_GOES
     assert bench.client.objects["BundleDeployment", "shop"]["metadata"]["finalizers"] == []
     assert ("ConfigMap", "m") in bench.client.objects, "the collector's work"
+
+
+async def test_dependent_deletes_all_of_its_objects_before_its_finalizer_goes(bench: Bench) -> None:
+    bench.has(CONFIG_MAPS, "m")
+    of = bench.deleted()
+    of = replace(of, spec=replace(of.spec, depends_on=(Dependency(name="base"),)))
+    assert text(await bench.proceed(of)) == "waiting for 1 object to be deleted: ConfigMap ns/m"
+    assert bench.writes == ["delete ConfigMap m"]
+
+
+async def test_dependents_that_are_deleted_too_go_first(bench: Bench) -> None:
+    bench.has(BASKETS, "x")
+    of = bench.deleted()
+    of = replace(of, metadata=replace(of.metadata, deletion_timestamp=datetime.now(UTC).isoformat()))
+    dependent = deployment("dependent", uid="d", depends_on=(Dependency(name="shop"),), deletion_timestamp=NOW)
+    bench.deployments.put(dependent)
+    bench.dependencies.seen(dependent)
+    result = await bench.proceed(of)
+    waits = "Deleting: waiting for dependent to be deleted, which depends on it; at most five minutes"
+    assert ready(result) == ("Unknown", "Deleting", waits)
+    assert bench.writes == []
+    bench.deployments.drop("dependent", "d")
+    bench.dependencies.gone(dependent)
+    await bench.proceed(of)
+    assert bench.writes == ["delete Basket x"]
+
+
+async def test_finalizer_is_there_before_deployments_that_depend_on_each_other_can_be_deleted(bench: Bench) -> None:
+    dependent = deployment("dependent", uid="d", depends_on=(Dependency(name="shop"),))
+    alone = deployment("shop")
+    bench.client.put("BundleDeployment", {"metadata": {"name": "shop", "uid": UID}})
+    bench.client.objects["BundleDeployment", "shop"]["metadata"]["resourceVersion"] = "1"
+    assert await bench.uninstall.prepare(alone) == alone
+    assert bench.writes == []
+    bench.dependencies.seen(dependent)
+    prepared = await bench.uninstall.prepare(alone)
+    assert prepared.metadata.finalizers == (ORDERED_DELETION_FINALIZER,)
+    assert bench.writes == FINALIZER_GOES
+    assert await bench.uninstall.prepare(prepared) == prepared
+    assert bench.writes == FINALIZER_GOES
 
 
 async def test_an_object_that_is_being_deleted_is_waited_for_and_not_deleted_again(bench: Bench) -> None:

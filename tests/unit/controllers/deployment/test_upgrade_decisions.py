@@ -12,6 +12,8 @@ from rukpak_py.api.names import APPROVED_ANNOTATION
 from rukpak_py.api.upgrades import Approval, PendingReason, PendingUpgrade, Upgrades, UpgradeWindow
 from rukpak_py.apply.upgrade_plan import ObjectChanges, UpgradeIdentity, UpgradePlan
 from rukpak_py.controllers.deployment.upgrade_approval import approval_of, decide, wanted_since
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.progress import Fact
 from tests.unit.controllers.deployment.parts import attempt
 from tests.unit.controllers.values import deployment
 
@@ -61,6 +63,20 @@ def of(
 )
 def test_decisions(found: BundleDeployment, plan: UpgradePlan, expected: PendingReason | None) -> None:
     assert decide(found, plan, NOW).reason is expected
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (of(Approval.AUTOMATIC), PendingReason.DEPENDENCY_NOT_READY),
+        (of(), NOT_APPROVED),
+        (of(asked=f"{SAFE.digest},now", windows=CLOSED), PendingReason.DEPENDENCY_NOT_READY),
+    ],
+    ids=["by itself", "without an approval", "at once"],
+)
+def test_an_approved_upgrade_waits_for_dependencies(found: BundleDeployment, expected: PendingReason) -> None:
+    decision = decide(found, SAFE, NOW, Fact(cause=Cause.DEPENDENCY_NOT_READY))
+    assert decision.reason is expected
 
 
 def test_an_approval_with_now_replaces_one_without_it() -> None:

@@ -4,6 +4,7 @@ import pytest
 from msgspec import structs
 
 from rukpak_py.controllers.result import bundle_details as bundles
+from rukpak_py.controllers.result import dependency_details as dependencies
 from rukpak_py.controllers.result import deployment_details as deployments
 from rukpak_py.controllers.result import hook_details as hooks
 from rukpak_py.controllers.result import object_details as objects
@@ -436,6 +437,28 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
             "the upgrade to b2 was not healthy in time and stays, because the revision before it cannot be installed "
             "again: x"
         ),
+    ),
+    (
+        upgrades.DependencyNotReady(**structs.asdict(UPGRADE), unmet="waiting for spec.dependsOn: x is not Ready"),
+        (),
+        (
+            "the upgrade to b2 (2.0.0) may not begin: waiting for spec.dependsOn: x is not Ready\nIt is 1 object "
+            "changed; verdict NeedsReview\n- ClusterRole x is new"
+        ),
+    ),
+    (
+        dependencies.UnmetDependencies(deployment="d", cycle=("a",), missing=("b", "c"), unready=("e", "f")),
+        (),
+        (
+            "spec.dependsOn has a cycle: d depends on a, and that, directly or through others, on d; remove one of "
+            "these dependencies; spec.dependsOn names b, c: no such BundleDeployment exists, or this operator does not "
+            "serve its class; create it, or correct the name; waiting for spec.dependsOn: e, f are not Ready"
+        ),
+    ),
+    (
+        dependencies.DependentsLeft(names=("a", "b")),
+        (),
+        "waiting for a, b to be deleted, which depend on it; at most five minutes",
     ),
     (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]

@@ -36,6 +36,7 @@ HELD_WAITS = {
     C.IMAGE_PENDING,
     C.IMAGE_COMING,
     C.UPGRADE_NOT_APPROVED,
+    C.UPGRADE_DEPENDENCY,
     C.UPGRADE_OUTSIDE_WINDOW,
 }
 HELD, LOOK, WOKEN = "held", "look", "woken"
@@ -106,6 +107,20 @@ WANTED = [
     Seen(C.UNPACK_CHANGED, NOT_UNPACKED, "False ContentChanged Reconciling", "Warning UnpackFailed"),
     Seen(C.UNPACK_LOST, NOT_UNPACKED, "False ContentLost Stalled", "Warning UnpackFailed"),
     Seen(C.ACCOUNT_MISSING, NOT_INSTALLED, "False AccountMissing Reconciling", "Warning InstallFailed", BACK_OFF),
+    Seen(
+        C.DEPENDENCY_CYCLE,
+        "Installed False DependencyCycle",
+        "False DependencyCycle Stalled",
+        "Warning DependencyCycle",
+    ),
+    Seen(
+        C.DEPENDENCY_MISSING,
+        "Installed False DependencyMissing",
+        "False DependencyMissing Reconciling",
+        "Warning DependencyMissing",
+        WOKEN,
+        1,
+    ),
     Seen(C.NOT_APPLICABLE, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.HOOK_FAILED, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
     Seen(C.HOOKS_UNKNOWN, NOT_INSTALLED, "False InstallFailed Stalled", "Warning InstallFailed"),
@@ -145,6 +160,7 @@ WANTED = [
     Seen(C.BUNDLE_UNPACKING, "HasValidBundle Unknown UnpackPending", "Unknown UnpackPending Reconciling", "", WOKEN, 1),
     Seen(C.REFETCHING, "", PROGRESSING, "", 30.0, 1),
     Seen(C.RENDERING, "", PROGRESSING, "", 30.0, 1),
+    Seen(C.DEPENDENCY_NOT_READY, "Installed Unknown DependencyNotReady", "Unknown DependencyNotReady Reconciling", ""),
     Seen(C.APPLYING, "", PROGRESSING, ""),
     Seen(C.SCHEMA_LAGS, "", PROGRESSING, "", 0.5, 1),
     Seen(C.FORMER_HOOK, "", PROGRESSING, "Warning HookGivenUp", 5.0),
@@ -184,6 +200,13 @@ INSTALLED = [
         C.UPGRADE_NOT_APPROVED, "UpgradePending True NotApproved", "True UpgradePending", "Normal UpgradePending", HELD
     ),
     Seen(
+        C.UPGRADE_DEPENDENCY,
+        "UpgradePending True DependencyNotReady",
+        "True UpgradePending",
+        "Normal UpgradePending",
+        HELD,
+    ),
+    Seen(
         C.UPGRADE_OUTSIDE_WINDOW,
         "UpgradePending True OutsideWindow",
         "True UpgradePending",
@@ -193,6 +216,7 @@ INSTALLED = [
     Seen(C.ROLLBACK_REFUSED, IS_INSTALLED, SUCCEEDED, "Warning RollbackRefused"),
     Seen(C.HALF_UPGRADED, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.OVERRIDE_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning OverrideUnmatched"),
+    Seen(C.DEPENDENCY_UNUSABLE, IS_INSTALLED, SUCCEEDED, "Warning DependencyUnusable"),
     Seen(C.FIELDS_LEFT_OUT, IS_INSTALLED, SUCCEEDED, "Warning FieldsLeftOut"),
     Seen(C.CRD_WARNING, IS_INSTALLED, SUCCEEDED, "Warning CRDWarning"),
     Seen(C.ORDER_NOT_KEPT, IS_INSTALLED, SUCCEEDED, "Warning OrderNotKept"),
