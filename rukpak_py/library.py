@@ -26,6 +26,7 @@ from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces,
 from rukpak_py.sources.local import open_content
 
 if TYPE_CHECKING:
+    from rukpak_py.api.deployment_spec import Patch
     from rukpak_py.formats.helm.request import HelmRequest
     from rukpak_py.formats.registry_v1.bundle import RegistryBundle
     from rukpak_py.formats.registry_v1.reading import Reading
@@ -155,6 +156,8 @@ class Rendering:
     install_namespace: str | None  # None: plain manifests, which do not choose one
     hooks: list[Json] = field(default_factory=list)  # of charts
     left_out: list[str] = field(default_factory=list)  # what only the rendering shows, as sentences
+    crds: int = 0  # of the objects those that are in the crds/ of a chart: the first ones
+    unmatched: tuple[int, ...] = ()  # patches without a target
 
     @property
     def all(self) -> list[Json]:
@@ -209,7 +212,9 @@ class OpenedBundle:
             limits=self.limits,
         )
 
-    def render(self, options: RenderOptions, chart: ChartOptions | None = None) -> Rendering:
+    def render(
+        self, options: RenderOptions, chart: ChartOptions | None = None, patches: "Sequence[Patch]" = ()
+    ) -> Rendering:
         chart = chart or ChartOptions()
         if chart.are_chosen and self.format is not FormatName.HELM:
             raise ContentError(
@@ -228,6 +233,8 @@ class OpenedBundle:
                 rendering = Rendering(objects=objects, install_namespace=options.install_namespace)
             case FormatName.HELM:
                 rendering = self._rendered_chart(options, chart)
+        if patches:
+            rendering = _with_patches(rendering, patches, options)
         return rendering if self.parity else _declared(rendering, is_told=self.format is not FormatName.HELM)
 
     def configured(self, options: RenderOptions, config: bytes) -> RenderOptions:
@@ -282,6 +289,7 @@ class OpenedBundle:
         )
         return Rendering(
             objects=[one.manifest() for one in (*made.crds, *made.objects)],
+            crds=len(made.crds),
             hooks=[hook.object.manifest() for hook in made.hooks],
             install_namespace=namespace,
             left_out=[
@@ -339,6 +347,21 @@ def _declared(rendering: Rendering, *, is_told: bool) -> Rendering:
         hooks=[one.manifest for one in hooks],
         left_out=[*rendering.left_out, *told],
     )
+
+
+def _with_patches(rendering: Rendering, patches: "Sequence[Patch]", options: RenderOptions) -> Rendering:
+    from rukpak_py.core.objects import Object  # noqa: PLC0415 - only patches need them
+    from rukpak_py.formats.patches import patch_objects  # noqa: PLC0415 - the same
+
+    crds, others = rendering.objects[: rendering.crds], rendering.objects[rendering.crds :]
+    found = patch_objects(
+        [Object.from_manifest(one) for one in others],
+        patches,
+        default_namespace=rendering.install_namespace or "",
+        limits=options.limits,
+    )
+    objects = [*crds, *(one.manifest() for one in found.objects)]
+    return replace(rendering, objects=objects, unmatched=found.unmatched)
 
 
 def _copied(value: Any) -> Any:

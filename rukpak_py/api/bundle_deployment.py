@@ -14,6 +14,7 @@ from rukpak_py.api.deployment_spec import (
     BundleDeploymentSpec,
     BundleTemplate,
     Override,
+    Patch,
 )
 from rukpak_py.api.hook_status import HookRecord, RunningHook
 from rukpak_py.api.metadata import ObjectMeta
@@ -103,6 +104,7 @@ class RecordedOptions(ApiType, frozen=True, kw_only=True, dict=True):
     provisioner_class_name: Annotated[str, doc("The class, where it was not `core-rukpak-io-plain`.")] = ""
     watch_namespaces: Annotated[tuple[str, ...], doc("`spec.watchNamespaces` as they were.")] = ()
     overrides: Annotated[tuple[Override, ...], doc("`spec.overrides` as they were.")] = ()
+    patches: Annotated[tuple[Patch, ...], doc("`spec.patches` as they were.")] = ()
     config: Annotated[
         dict[str, Any] | None,
         doc(

@@ -17,6 +17,8 @@ WATCH_NAMESPACES_AT_MOST = 64
 VALUES_FROM_AT_MOST = 16
 IGNORED_AT_MOST = 32
 DEPENDENCIES_AT_MOST = 16
+PATCHES_AT_MOST = 32
+PATCH_CHARACTERS = 4096
 _REGISTRY_CLASSES = [REGISTRY_CLASS, *(old for old, new in LEGACY_CLASSES.items() if new == REGISTRY_CLASS)]
 
 WatchedNamespace = Annotated[
@@ -61,6 +63,56 @@ class Prune(ApiType, frozen=True, kw_only=True):
         PruneWhen,
         doc("`AfterHealthy` (default): once the new content is healthy. `AfterApply`: once it is applied."),
     ] = PruneWhen.AFTER_HEALTHY
+
+
+class LabelOperator(StrEnum):
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+
+
+class LabelExpression(ApiType, frozen=True, kw_only=True):
+    """A condition on one label."""
+
+    key: Annotated[str, doc("Name of the label.", minLength=1, maxLength=317)]
+    operator: Annotated[LabelOperator, doc("What must be true of its value.")]
+    values: Annotated[tuple[str, ...], doc("Values, for `In` and `NotIn`.", maxItems=16)] = ()
+
+
+class LabelSelector(ApiType, frozen=True, kw_only=True):
+    """Labels that an object has; all of it must be true."""
+
+    match_labels: Annotated[dict[str, str], doc("Labels and their values.", maxProperties=16)] = {}  # noqa: RUF012 - it is copied
+    match_expressions: Annotated[tuple[LabelExpression, ...], doc("Conditions.", maxItems=16)] = ()
+
+
+class PatchTarget(ApiType, frozen=True, kw_only=True):
+    """Objects of one kind."""
+
+    group: Annotated[str, doc("API group; empty for the core group.", maxLength=253)] = ""
+    kind: Annotated[str, doc("Kind.", minLength=1, maxLength=63)]
+    namespace: Annotated[
+        str,
+        doc("Namespace; that of an object which names none is the install namespace. Empty: any.", maxLength=63),
+    ] = ""
+    name: Annotated[str, doc("Name. Empty: any.", maxLength=253)] = ""
+    label_selector: Annotated[LabelSelector | None, doc("Labels of the object as the content has them.")] = None
+
+
+class Patch(ApiType, frozen=True, kw_only=True):
+    """A change of objects of the content."""
+
+    target: Annotated[PatchTarget, doc("The objects that it is applied to.")]
+    patch: Annotated[
+        str,
+        doc(
+            "YAML or JSON: a mapping is a JSON merge patch (RFC 7386), a list has the operations of a JSON patch"
+            " (RFC 6902).",
+            minLength=1,
+            maxLength=PATCH_CHARACTERS,
+        ),
+    ]
 
 
 class Dependency(ApiType, frozen=True, kw_only=True):
@@ -240,6 +292,16 @@ class BundleDeploymentSpec(ApiType, frozen=True, kw_only=True):
             maxItems=128,
             x_kubernetes_list_type="map",
             x_kubernetes_list_map_keys=["group", "kind", "namespace", "name"],
+        ),
+    ] = ()
+    patches: Annotated[
+        tuple[Patch, ...],
+        doc(
+            "Changes of objects of the content, applied in this order to what is rendered, before anything else sees"
+            " it. A change of them is an upgrade. They cannot change `apiVersion`, `kind`, name, namespace, owner"
+            " references, finalizers, or labels and annotations of `core.rukpak.io`, and are not applied to hooks or to"
+            " the `crds/` of a chart.",
+            maxItems=PATCHES_AT_MOST,
         ),
     ] = ()
     upgrades: Annotated[

@@ -16,7 +16,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import Installation, RecordedOptions, RecordedValues
-from rukpak_py.api.deployment_spec import BundleDeploymentSpec, Override
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec, Override, Patch
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.schema import ApiType
@@ -40,6 +40,7 @@ class InstallOptions(ApiType, frozen=True, kw_only=True):
     provisioner_class_name: str = ""
     watch_namespaces: tuple[str, ...] = ()
     overrides: tuple[Override, ...] = ()
+    patches: tuple[Patch, ...] = ()
     config: dict[str, Any] | None = None
     values_from: tuple[RecordedValues, ...] = ()
 
@@ -62,6 +63,7 @@ def options_of(spec: BundleDeploymentSpec) -> InstallOptions:
         provisioner_class_name=spec.provisioner_class if spec.provisioner_class != PLAIN_CLASS else "",
         watch_namespaces=tuple(sorted(spec.watch_namespaces)),
         overrides=tuple(sorted(map(_in_order, filter(_has_effect, spec.overrides)), key=_object)),
+        patches=spec.patches,
         config=_installed_config(spec),
     )
 
@@ -82,6 +84,7 @@ def recorded(options: InstallOptions) -> RecordedOptions:
         provisioner_class_name=options.provisioner_class_name,
         watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
+        patches=options.patches,
         values_json=text if len(text.encode()) <= RECORDED_CONFIG_BYTES else "",
         config_digest=config_digest(options.config),
         values_from=options.values_from,
@@ -102,6 +105,7 @@ def restore(options: RecordedOptions, spec_options: InstallOptions) -> InstallOp
         provisioner_class_name=options.provisioner_class_name,
         watch_namespaces=options.watch_namespaces,
         overrides=options.overrides,
+        patches=options.patches,
         config=config,
         values_from=options.values_from,
     )

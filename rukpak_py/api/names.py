@@ -256,6 +256,7 @@ class EventReason(StrEnum):
     FIELDS_LEFT_OUT = "FieldsLeftOut"
     CRD_WARNING = "CRDWarning"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
+    PATCH_UNMATCHED = "PatchUnmatched"
     DEPENDENCY_UNUSABLE = "DependencyUnusable"
     WITHDRAWN = "Withdrawn"
     ORPHANED = "Orphaned"

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, TypeVar
+from typing import IO, TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -14,6 +14,9 @@ from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.manifests import MANIFESTS, manifests_at_root
 from rukpak_py.library import ChartOptions, ChartValues, OpenedBundle, Rendering, open_bundle
+
+if TYPE_CHECKING:
+    from rukpak_py.api.deployment_spec import Patch
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,7 +70,7 @@ class RenderFlags:
         demand_chart(opened.format)
         return opened.in_parity(is_detected=is_detected) if parity else opened
 
-    def render(self, opened: OpenedBundle) -> Rendering:
+    def render(self, opened: OpenedBundle, patches: "Sequence[Patch]" = ()) -> Rendering:
         options = RenderOptions(
             install_namespace=self.install_namespace,
             watch_namespaces=self.watch_namespaces or None,
@@ -76,7 +79,7 @@ class RenderFlags:
             limits=opened.limits,
         )
         configured = options if self.config is None else opened.configured(options, self.config)
-        return opened.render(configured, self.chart)
+        return opened.render(configured, self.chart, patches)
 
     def rendered(self, path: str) -> Rendering:
         return self.render(self.opened(path))
@@ -148,6 +151,19 @@ def render_flags_of(chosen: dict[str, Any]) -> RenderFlags:
     config: IO[bytes] | None = chosen.pop("config")
     chart = chart_options_of(chosen)
     return RenderFlags(**chosen, config=None if config is None else config.read(), chart=chart, of_olm=tuple(_given()))
+
+
+def read_patches(text: bytes) -> "tuple[Patch, ...]":
+    """The list that `spec.patches` of a BundleDeployment has."""
+    import msgspec  # noqa: PLC0415 - only patches need it
+
+    from rukpak_py.api.deployment_spec import Patch  # noqa: PLC0415 - the same
+    from rukpak_py.content import yaml  # noqa: PLC0415 - the same
+
+    try:
+        return msgspec.convert(yaml.load(text), type=tuple[Patch, ...])
+    except (ContentError, msgspec.ValidationError) as error:
+        raise ContentError(f"--patches: it is not a list of patches as in spec.patches: {error}") from error
 
 
 def _demand_root(path: str, opened: OpenedBundle) -> None:

@@ -141,7 +141,7 @@ class DeploymentParts:
             limits=around.limits,
         )
         kept = KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases)
-        renderer = Renderer(around.content, kinds, kept, jobs=self._render_jobs)
+        renderer = Renderer(around.content, kinds, kept, jobs=self._render_jobs, limits=around.limits)
         self._second_rendering = SecondRendering(
             around.content,
             kept,

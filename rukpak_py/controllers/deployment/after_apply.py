@@ -13,7 +13,7 @@ from enum import Enum, auto
 from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, InstallOutcome, KeptObject
-from rukpak_py.api.deployment_spec import Prune, PruneWhen
+from rukpak_py.api.deployment_spec import PatchTarget, Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
 from rukpak_py.apply.health import describe, has_health
 from rukpak_py.apply.inventory import Inventory
@@ -41,6 +41,7 @@ from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.reported_facts import HEALTH_ID
 from rukpak_py.core.metrics import PRUNED
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.formats.patches import matches_key
 from rukpak_py.kube.client import Client
 
 LOG = logging.getLogger(__name__)
@@ -190,7 +191,12 @@ class AfterApply:
         if kept_for_instances(kept):
             facts.append(look_again(KEPT_CRDS_SECONDS))
         history = change.installed.history if change.installed else ()
-        facts += [*_notes(kept, history), *self._copies(attempt), *self._unmatched(attempt)]
+        facts += [
+            *_notes(kept, history),
+            *self._copies(attempt),
+            *self._unmatched(attempt),
+            *_unmatched_patches(attempt),
+        ]
         reached = Reached.FINISHED if is_finished else Reached.APPLIED
         return Progress(facts=tuple(facts), change=change, reached=reached)
 
@@ -302,6 +308,31 @@ def _health(
         objects=tuple(live.key for live in unhealthy),
         lasting=lasting,
     )
+
+
+def _unmatched_patches(attempt: Attempt) -> Iterator[Fact]:
+    """Patches of the spec without a target. Of those with a selector only the rendering tells."""
+    patches, facts = attempt.options.patches, attempt.facts
+    if not patches or options_of(attempt.deployment.spec).patches != patches:
+        return
+    if facts is not None:
+        unmatched: Sequence[int] = facts.unmatched_patches
+    else:
+        keys = attempt.state.applied.fields.keys()
+        unmatched = [number for number, one in enumerate(patches) if not _may_match(one.target, keys, attempt)]
+    if unmatched:
+        entries = tuple(f"spec.patches[{number}] ({_target(patches[number].target)})" for number in unmatched)
+        yield Fact(cause=Cause.PATCH_UNMATCHED, detail=details.UnmatchedPatches(entries=entries))
+
+
+def _may_match(target: PatchTarget, keys: Iterable[ObjectKey], attempt: Attempt) -> bool:
+    return target.label_selector is not None or any(
+        matches_key(target, key, default_namespace=attempt.namespace) for key in keys
+    )
+
+
+def _target(target: PatchTarget) -> str:
+    return str(ObjectKey(target.group, target.kind, target.namespace, target.name or "*"))
 
 
 def _told_for(attempt: Attempt) -> float:

@@ -33,6 +33,7 @@ from rukpak_py.controllers.deployment.rendering import (
     VARYING_LANE,
     VARYING_LANE_WIDTH,
     is_recorded,
+    patched_objects,
     render_options,
 )
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING, rendering_failed
@@ -129,11 +130,11 @@ class SecondRendering:
 
     async def _secrets(self, attempt: Attempt, tree: Tree) -> Values:
         made = await self._renderings.render(attempt, tree, render_options(attempt))
-        return secrets_of(made.objects, attempt.namespace)
+        return secrets_of(patched_objects(attempt, made).objects, attempt.namespace)
 
     async def _kept(self, attempt: Attempt) -> Values:
         kept = await self._renderings.load(attempt)
-        return secrets_of(kept.objects, attempt.namespace) if kept is not None else {}
+        return secrets_of(patched_objects(attempt, kept).objects, attempt.namespace) if kept is not None else {}
 
 
 _CHANGING: Final = frozenset({*TAKES, Action.UPDATE})

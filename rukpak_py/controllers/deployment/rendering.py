@@ -30,9 +30,11 @@ from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKe
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
 from rukpak_py.formats.format import ChartRenderer, RenderedContent, RenderOptions
 from rukpak_py.formats.hook import Hook, has_delete_hooks
+from rukpak_py.formats.patches import PatchedObjects, patch_objects
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
@@ -93,11 +95,13 @@ class Renderer:
         renderings: KeptRenderings,
         *,
         jobs: "Jobs[MadeContent]",
+        limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._content = content
         self._kinds = kinds
         self._renderings = renderings
         self._jobs = jobs
+        self._limits = limits
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
 
@@ -128,8 +132,9 @@ class Renderer:
                 return _lose(attempt)
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
                 content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
+            content, unmatched = await self._patched(attempt, content)
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
-            rendered = await self._desired(attempt, content, resolution)
+            rendered = await self._desired(attempt, content, resolution, unmatched)
         except ContentError as error:
             attempt.state.failures.add_error(key, error, served)
             raise
@@ -204,17 +209,27 @@ class Renderer:
         resolution = await self._kinds.resolve(kept.content.objects, attempt.deployment)
         if resolution == kept.resolution:
             return kept
-        rendered = await self._desired(attempt, kept.content, resolution)
+        rendered = await self._desired(attempt, kept.content, resolution, kept.facts.unmatched_patches)
         self._keep(attempt, rendered)
         return rendered
 
-    async def _desired(self, attempt: Attempt, content: RenderedContent, resolution: Resolution) -> Rendered:
+    async def _patched(self, attempt: Attempt, content: RenderedContent) -> tuple[RenderedContent, tuple[int, ...]]:
+        """The content with `spec.patches`, and which of them match nothing."""
+        if not attempt.options.patches:
+            return content, ()
+        objects, unmatched = await asyncio.to_thread(patched_objects, attempt, content, self._limits)
+        return replace(content, objects=objects), unmatched
+
+    async def _desired(
+        self, attempt: Attempt, content: RenderedContent, resolution: Resolution, unmatched: tuple[int, ...]
+    ) -> Rendered:
         facts = ContentFacts(
             namespace=content.default_namespace,
             description=content.description,
             rendering=content.digest,
             made=content.made,
             delete_hooks=has_delete_hooks(content.hooks),
+            unmatched_patches=unmatched,
         )
         attempt.state.rendered(attempt.content, facts)
         desired = await desired_of(content, resolution, attempt)
@@ -288,6 +303,17 @@ def render_options(attempt: Attempt) -> RenderOptions:
         watch_namespaces=attempt.options.watch_namespaces or None,
         config=attempt.options.config,
         values=attempt.values,
+    )
+
+
+def patched_objects(attempt: Attempt, content: RenderedContent, limits: Limits = DEFAULT_LIMITS) -> PatchedObjects:
+    """The objects with the patches of the options; the `crds/` of a chart are left as they are."""
+    return patch_objects(
+        content.objects,
+        attempt.options.patches,
+        default_namespace=attempt.install_namespace or content.default_namespace,
+        exempt=content.before_hooks,
+        limits=limits,
     )
 
 

@@ -63,6 +63,7 @@ class ContentFacts:
     rendering: str = ""  # its digest, where a second rendering may differ
     made: Rendering = OFFLINE_RENDERING  # how, then
     delete_hooks: bool = False
+    unmatched_patches: tuple[int, ...] = ()
     certificates: WantedCertificates = field(default_factory=WantedCertificates)
 
 

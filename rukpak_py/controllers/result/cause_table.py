@@ -293,6 +293,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.ROLLBACK_REFUSED: _note(EventReason.ROLLBACK_REFUSED),
     Cause.HALF_UPGRADED: _note(None),
     Cause.OVERRIDE_UNMATCHED: _note(EventReason.OVERRIDE_UNMATCHED),
+    Cause.PATCH_UNMATCHED: _note(EventReason.PATCH_UNMATCHED),
     Cause.DEPENDENCY_UNUSABLE: _note(EventReason.DEPENDENCY_UNUSABLE),
     Cause.ORDER_NOT_KEPT: _note(EventReason.ORDER_NOT_KEPT, None),
     Cause.HOOKS_SKIPPED: _note(EventReason.HOOKS_SKIPPED, None, is_warning=False),

@@ -134,6 +134,7 @@ class Cause(StrEnum):
     ROLLBACK_REFUSED = "RollbackRefused"
     HALF_UPGRADED = "HalfUpgraded"
     OVERRIDE_UNMATCHED = "OverrideUnmatched"
+    PATCH_UNMATCHED = "PatchUnmatched"
     DEPENDENCY_UNUSABLE = "DependencyUnusable"
     ORDER_NOT_KEPT = "OrderNotKept"
     HOOKS_SKIPPED = "HooksSkipped"

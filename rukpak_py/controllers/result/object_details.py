@@ -177,6 +177,18 @@ def unmatched_overrides(
     return [*found[:NAMED], *([f"spec.overrides[]: {more} more entries match nothing"] if more > 0 else [])]
 
 
+class UnmatchedPatches(Detail, frozen=True, kw_only=True):
+    """Entries of `spec.patches`: each with its place and its target."""
+
+    entries: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"{named(self.entries)}: no object of the bundle matches; check group, kind, namespace, name and labels, "
+            "or remove the entry"
+        )
+
+
 class ContestedFields(Detail, frozen=True, kw_only=True):
     """The field managers that keep changing each object, in the order of the objects."""
 

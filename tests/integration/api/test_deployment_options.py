@@ -24,6 +24,12 @@ NOBODYS_CLASS = "nobody-serves-this-class"
 TEMPLATE = {"spec": {"provisionerClassName": NOBODYS_CLASS, "source": {"type": "upload", "upload": {}}}}
 OVERRIDE = {"group": "apps", "kind": "Deployment", "namespace": "a", "name": "web", "force": True}
 
+PATCH = {"target": {"group": "apps", "kind": "Deployment", "name": "web"}, "patch": "spec: {replicas: 2}"}
+
+
+def selecting(expression: Document) -> Document:
+    return {"kind": "Pod", "labelSelector": {"matchExpressions": [expression]}}
+
 
 def body(name: str = "tried", **spec: Any) -> bytes:
     document = {
@@ -51,6 +57,8 @@ def body(name: str = "tried", **spec: Any) -> bytes:
         {"installNamespace": "n", "serviceAccountName": "a.b-c", "createNamespace": False},
         {"overrides": [OVERRIDE, {**OVERRIDE, "namespace": "b"}, {**OVERRIDE, "group": "", "kind": "Pod"}]},
         {"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(128)]},
+        {"patches": [PATCH] * 32},
+        {"patches": [{"target": {"kind": "Pod", "labelSelector": {}}, "patch": "x" * 4096}]},
         {"dependsOn": [{"name": f"other-{number}"} for number in range(16)]},
         {"wait": {}},
         {"wait": {"timeout": "1h30m"}},
@@ -84,6 +92,15 @@ async def test_good_options_pass(client: Client, spec: Document) -> None:
         ({"overrides": [{"kind": "Pod", "name": "a"}]}, "an entry of spec.overrides needs prune, force or ignore"),
         ({"overrides": [OVERRIDE, {**OVERRIDE, "prune": False}]}, "spec.overrides[1]: Duplicate value"),
         ({"overrides": [{**OVERRIDE, "name": f"many-{number}"} for number in range(129)]}, "spec.overrides: Too many"),
+        ({"patches": [PATCH] * 33}, "spec.patches: Too many"),
+        ({"patches": [{**PATCH, "patch": "x" * 4097}]}, "spec.patches[0].patch: Too long"),
+        ({"patches": [{**PATCH, "patch": ""}]}, "spec.patches[0].patch"),
+        ({"patches": [{"patch": "x"}]}, "spec.patches[0].target: Required value"),
+        ({"patches": [{**PATCH, "target": {"name": "a"}}]}, "spec.patches[0].target.kind: Required value"),
+        (
+            {"patches": [{**PATCH, "target": selecting({"key": "a", "operator": "Like"})}]},
+            'matchExpressions[0].operator: Unsupported value: "Like"',
+        ),
         ({"dependsOn": [{"name": f"other-{number}"} for number in range(17)]}, "spec.dependsOn: Too many"),
         ({"dependsOn": [{"name": "a"}, {"name": "a"}]}, "spec.dependsOn[1]: Duplicate value"),
         ({"dependsOn": [{"name": "A"}]}, "spec.dependsOn[0].name"),

@@ -116,6 +116,7 @@ def test_nothing_is_offered_that_does_nothing_yet() -> None:
         "adopt",
         "crdSafety",
         "overrides",
+        "patches",
         "upgrades",
         "dependsOn",
         "wait",

@@ -26,6 +26,7 @@ from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.api.reading import read_bundle_deployment, to_json
 from rukpak_py.core.objects import ObjectKey
 
+PATCH = {"target": {"kind": "ConfigMap", "labelSelector": {"matchLabels": {"a": "b"}}}, "patch": "data: {a: null}"}
 CLAIM = {"kind": "PersistentVolumeClaim", "namespace": "shop", "name": "data", "prune": True}
 WEB = {"group": "apps", "kind": "Deployment", "name": "web", "force": True}
 TEMPLATE = {"spec": {"provisionerClassName": "x", "source": {"type": "upload", "upload": {}}}}
@@ -45,7 +46,7 @@ def entry(**fields: Any) -> Installation:
     "spec",
     [
         {},
-        {"installNamespace": "", "createNamespace": False, "overrides": [], "watchNamespaces": []},
+        {"installNamespace": "", "createNamespace": False, "overrides": [], "watchNamespaces": [], "patches": []},
         {"provisionerClassName": "core.rukpak.io/plain"},
         {"config": {}},
         {"overrides": [{"kind": "ConfigMap", "name": "a"}]},
@@ -86,6 +87,10 @@ def test_every_option_changes_the_digest() -> None:
         {"provisionerClassName": REGISTRY_CLASS},
         {"watchNamespaces": ["a"]},
         {"watchNamespaces": [""]},
+        {"patches": [PATCH]},
+        {"patches": [{**PATCH, "patch": "data: {}"}]},
+        {"patches": [PATCH, PATCH]},
+        {"patches": [{**PATCH, "target": {"kind": "ConfigMap", "labelSelector": {}}}]},
     ]
     digests = [options(**spec).digest for spec in specs]
     assert len(set(digests)) == len(specs)
@@ -103,6 +108,7 @@ def test_the_digest_of_an_option_is_the_same_in_every_release() -> None:
         {},
         {"installNamespace": "a", "createNamespace": True},
         {"overrides": [CLAIM, WEB]},
+        {"patches": [PATCH]},
         {"config": {"values": {"deep": [1, 2.5, None, "x"]}}},
     ],
 )

@@ -176,6 +176,47 @@ class TestRender:
         (container,) = deployment["spec"]["template"]["spec"]["containers"]
         assert container["env"][-1] == {"name": "LANGUAGE", "value": "en"}
 
+    def test_patches_are_applied_and_those_that_match_nothing_named(
+        self, rukpakctl: CommandLine, tmp_path: Path
+    ) -> None:
+        patches = tmp_path / "patches.yaml"
+        patches.write_text(
+            "- target: {group: apps, kind: Deployment}\n"
+            "  patch: 'spec: {replicas: 3}'\n"
+            "- target: {kind: Secret, name: none}\n"
+            "  patch: '[{op: remove, path: /data}]'\n",
+            encoding="utf-8",
+        )
+        ran = rukpakctl("bundle", "render", V1, "-o", "json", "--patches", patches)
+        assert ran.err == "Warning: spec.patches[1] matches no object of the bundle\n"
+        *others, deployment = json.loads(ran.out)["items"]
+        *same, unpatched = json.loads(rukpakctl("bundle", "render", V1, "-o", "json").out)["items"]
+        assert (deployment["spec"].pop("replicas"), others) == (3, same)
+        unpatched["spec"].pop("replicas", None)
+        assert deployment == unpatched
+
+    @pytest.mark.parametrize(
+        ("text", "problem"),
+        [
+            (
+                "target: {kind: Secret}",
+                "it is not a list of patches as in spec.patches: Expected `array`, got `object`",
+            ),
+            ("[{patch: 'a: b'}]", "missing required field `target`"),
+            ("[", "it is not a list of patches as in spec.patches: "),
+            ("[{target: {kind: ServiceAccount}, patch: 'kind: Pod'}]", "it may not change kind"),
+        ],
+    )
+    def test_wrong_patches_are_told(self, rukpakctl: CommandLine, tmp_path: Path, text: str, problem: str) -> None:
+        patches = tmp_path / "patches.yaml"
+        patches.write_text(text, encoding="utf-8")
+        ran = rukpakctl("bundle", "render", V1, "--patches", patches)
+        assert ran.status == 3
+        assert problem in ran.err
+
+    def test_parity_has_no_patches(self, rukpakctl: CommandLine) -> None:
+        assert rukpakctl("bundle", "render", V1, "--parity", "--patches", "-").status == 2
+
     def test_field_left_out_of_a_rendering_is_a_warning(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         ran = rukpakctl("bundle", "render", misspelt_bundle(tmp_path))
         assert ran.status == 0

@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus, KeptObject, KeptReason
-from rukpak_py.api.deployment_spec import Adopt, Override, Prune, PruneWhen, Wait
+from rukpak_py.api.deployment_spec import Adopt, LabelSelector, Override, Patch, PatchTarget, Prune, PruneWhen, Wait
 from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
@@ -18,6 +18,7 @@ from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.controllers.result.cause_table import (
     HELD_BACK_SECONDS,
@@ -436,6 +437,28 @@ async def test_overrides_of_the_spec_say_nothing_about_content_that_has_others(b
     one = bench.attempt(key("a"), overrides=(nothing,), options=InstallOptions())
     progress = await bench.last_word(AppliedContent(attempt=one))
     assert (progress.facts, progress.reached) == ((), Reached.FINISHED)
+
+
+def patch(**target: Any) -> Patch:
+    return Patch(target=PatchTarget(kind="ConfigMap", **target), patch="data: {}")
+
+
+async def test_patches_that_match_nothing_are_told_by_what_was_rendered_or_else_by_names(bench: Bench) -> None:
+    bench.shows("a")
+    selecting = patch(label_selector=LabelSelector(match_labels={"app": "x"}))
+    one = bench.attempt(key("a"), patches=(patch(name="a"), patch(name="q", namespace="ns"), selecting))
+    (line,) = [fact.text for fact in (await bench.last_word(AppliedContent(attempt=one))).facts]
+    unknown = "spec.patches[1] (ConfigMap ns/q)"
+    assert line.startswith(f"{unknown}: no object of the bundle matches; "), "after a restart only the rendering tells"
+    one.state.rendered(one.content, ContentFacts(unmatched_patches=(1, 2)))
+    (line,) = [fact.text for fact in (await bench.last_word(AppliedContent(attempt=one))).facts]
+    assert line.startswith(f"{unknown}, spec.patches[2] (ConfigMap *): no object")
+
+
+async def test_patches_of_the_spec_say_nothing_about_content_that_has_others(bench: Bench) -> None:
+    bench.shows("a")
+    one = bench.attempt(key("a"), patches=(patch(name="q"),), options=InstallOptions())
+    assert (await bench.last_word(AppliedContent(attempt=one))).facts == ()
 
 
 async def test_kept_crds_that_had_instances_are_looked_at_again(bench: Bench) -> None:

@@ -4,10 +4,11 @@ import asyncio
 from dataclasses import dataclass, field
 from typing import Any
 
+import orjson
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.deployment_spec import Override, Prune
+from rukpak_py.api.deployment_spec import Override, Patch, PatchTarget, Prune
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
@@ -118,6 +119,33 @@ async def test_content_that_is_not_recorded_as_that_of_the_bundle_is_neither_ren
     bench.content.foreign.clear()
     await bench.rendered()
     assert bench.content.renders == 1
+
+
+def patch(change: str, **target: Any) -> Patch:
+    return Patch(target=PatchTarget(kind="ConfigMap", **target), patch=change)
+
+
+async def test_objects_are_patched_before_anything_else_is_made_of_them() -> None:
+    bench = Bench(config_map("a"), config_map("b"))
+    plain = await bench.rendered()
+    there, missing = patch("data: {new: value}", name="a", namespace="ns"), patch("data: {}", name="q")
+    one = attempt(bundle=unpacked(digest=FILES.digest), patches=(there, missing))
+    patched = await bench.renderer.rendered(one)
+    assert isinstance(patched, Rendered)
+    assert orjson.loads(patched.desired[0].payload.body)["data"] == {"new": "value"}
+    assert patched.desired[0].payload.digest != plain.desired[0].payload.digest
+    assert patched.desired[1] == plain.desired[1]
+    assert one.facts is not None
+    assert one.facts.unmatched_patches == (1,)
+
+
+async def test_patch_that_does_not_fit_is_not_tried_again_for_the_same_options() -> None:
+    bench = Bench(config_map("a"))
+    for _ in range(2):
+        with pytest.raises(ContentError, match="it may not change kind"):
+            await bench.rendered(patches=(patch("kind: Secret"),))
+    assert bench.content.renders == 1
+    await bench.rendered(patches=(patch("data: {}"),))
 
 
 async def test_every_deployment_has_its_own() -> None:

@@ -460,6 +460,14 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (),
         "waiting for a, b to be deleted, which depend on it; at most five minutes",
     ),
+    (
+        objects.UnmatchedPatches(entries=("spec.patches[0] (Secret ns/x)", "spec.patches[2] (Deployment.apps/*)")),
+        (),
+        (
+            "spec.patches[0] (Secret ns/x), spec.patches[2] (Deployment.apps/*): no object of the bundle matches; "
+            "check group, kind, namespace, name and labels, or remove the entry"
+        ),
+    ),
     (hooks.HooksLeft(why=("x",)), (JOB,), "could not delete the hook Job.batch/ns/j: x"),
 ]
 

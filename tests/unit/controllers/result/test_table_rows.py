@@ -216,6 +216,7 @@ INSTALLED = [
     Seen(C.ROLLBACK_REFUSED, IS_INSTALLED, SUCCEEDED, "Warning RollbackRefused"),
     Seen(C.HALF_UPGRADED, IS_INSTALLED, SUCCEEDED, ""),
     Seen(C.OVERRIDE_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning OverrideUnmatched"),
+    Seen(C.PATCH_UNMATCHED, IS_INSTALLED, SUCCEEDED, "Warning PatchUnmatched"),
     Seen(C.DEPENDENCY_UNUSABLE, IS_INSTALLED, SUCCEEDED, "Warning DependencyUnusable"),
     Seen(C.FIELDS_LEFT_OUT, IS_INSTALLED, SUCCEEDED, "Warning FieldsLeftOut"),
     Seen(C.CRD_WARNING, IS_INSTALLED, SUCCEEDED, "Warning CRDWarning"),
