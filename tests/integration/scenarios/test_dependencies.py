@@ -6,7 +6,7 @@ from typing import Any
 from rukpak_py.kube.client import JSON_PATCH
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS
 from tests.integration.scenarios.events import until_told
-from tests.integration.scenarios.stage import Document, Stage, condition, is_observed, says, settings
+from tests.integration.scenarios.stage import BOTH_IDENTITIES, Document, Stage, condition, is_observed, says, settings
 from tests.manifests import workload
 from tests.waiting import eventually
 
@@ -25,6 +25,7 @@ def on(*names: str) -> list[Document]:
     return [{"name": name} for name in names]
 
 
+@BOTH_IDENTITIES
 async def test_dependent_is_installed_and_upgraded_once_its_dependency_is_ready(stage: Stage) -> None:
     base, shop = f"{stage.name}-base", f"{stage.name}-shop"
     ill, well = await web(stage, "ill", replicas=1), await web(stage, "well", replicas=0)
@@ -58,6 +59,7 @@ async def test_dependent_is_installed_and_upgraded_once_its_dependency_is_ready(
     assert (await stage.settings())["data"] == {"version": "2"}
 
 
+@BOTH_IDENTITIES
 async def test_deployments_that_are_deleted_together_go_in_reverse_order(stage: Stage) -> None:
     base, shop = f"{stage.name}-base", f"{stage.name}-shop"
     await stage.installed(await stage.content(settings(stage.namespace, "base"), name="of-base"), name=base)

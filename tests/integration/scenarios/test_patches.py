@@ -10,7 +10,16 @@ from tests.integration.policies import until_policies_settle
 from tests.integration.scenarios.events import until_told
 from tests.integration.scenarios.helm_charts import DEPLOYMENTS, chart_source, deploy
 from tests.integration.scenarios.helm_charts import settings as template
-from tests.integration.scenarios.stage import Document, Stage, condition, definition, is_observed, says, settings
+from tests.integration.scenarios.stage import (
+    BOTH_IDENTITIES,
+    Document,
+    Stage,
+    condition,
+    definition,
+    is_observed,
+    says,
+    settings,
+)
 from tests.integration.tenancy.accounts import create_account
 from tests.manifests import manifest, workload
 from tests.waiting import eventually
@@ -27,6 +36,7 @@ async def until_data(stage: Stage, **data: str) -> None:
     await eventually(has, what=f"the settings are {data}")
 
 
+@BOTH_IDENTITIES
 async def test_patches_are_an_upgrade_and_what_they_make_is_kept(stage: Stage) -> None:
     content = await stage.content(settings(stage.namespace), workload("web", stage.namespace))
     adding = patch("data: {added: by the patch, key: null}", name="settings")
