@@ -73,7 +73,7 @@ class Upgraded:
 
 
 def differences(seen: Upgraded) -> Iterator[str]:
-    """What the plan says and does not happen, or the other way round."""
+    """Lines for what the plan says and does not happen, or the other way round."""
     told = {key_of(one.object): one for one in seen.plan.objects}
     planned = {action: {key for key, one in told.items() if one.action == action} for action in PlannedAction}
     kept, there = planned[PlannedAction.KEPT], seen.before.keys() & seen.after.keys()

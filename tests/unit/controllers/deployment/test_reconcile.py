@@ -242,7 +242,7 @@ class Bench:
             templates=templates,
             attempts=attempts,
             content=stages["content"],
-            approval=UpgradeApproval(rendering, writer, clock=self.moment),
+            approval=UpgradeApproval(rendering, writer, stages["dependencies"], clock=self.moment),
             clock=self.moment,
         )
         self.reconciler = DeploymentReconciler(
