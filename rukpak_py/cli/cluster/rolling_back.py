@@ -157,6 +157,7 @@ def _change(spec: BundleDeploymentSpec, template: BundleTemplate, options: Insta
             now.watch_namespaces == options.watch_namespaces,
         ),
         ("overrides", [to_json(one) for one in options.overrides] or None, now.overrides == options.overrides),
+        ("patches", [to_json(one) for one in options.patches] or None, now.patches == options.patches),
     )
     return {field: value for field, value, is_same in wanted if not is_same and (value is not None or field in present)}
 

@@ -26,7 +26,7 @@ from rukpak_py.controllers.cluster import crd_resource
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import ChartReleases, ClusterCapabilities
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
-from rukpak_py.controllers.deployment.rendering import desired_of, render_options
+from rukpak_py.controllers.deployment.rendering import desired_of, patched_objects, render_options
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.core.crds import crd_facts
@@ -84,6 +84,8 @@ async def wanted_content(
     if attempt.makes_namespace and not any(attempt.makes(one) for one in content.objects):
         namespace = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": attempt.install_namespace}}
         content = replace(content, objects=[Object.from_manifest(namespace), *content.objects])
+    if attempt.options.patches:
+        content = replace(content, objects=patched_objects(attempt, content, limits).objects)
     resolution = _resolution(content.objects, discovery)
     desired = await desired_of(content, resolution, attempt)
     return WantedContent(attempt=attempt, desired=desired, resolution=resolution, hooks=len(content.hooks))

@@ -91,6 +91,18 @@ async def test_installed_content_has_no_difference_until_another_client_makes_on
     ]
 
 
+async def test_content_is_compared_with_the_patches_of_the_deployment(
+    tenant: Tenant, operator: Operator, plane: ControlPlane, tmp_path: Path
+) -> None:
+    documents = content(tenant, "one", PASSWORDS[0])
+    await tenant.publish("one", documents)
+    patch = {"target": {"kind": "ConfigMap", "name": "a"}, "patch": "data: {version: patched}"}
+    await tenant.deploy("one", patches=[patch])
+    await tenant.until(lambda found: condition(found, "Installed").get("status") == "True", what="it is installed")
+    done = await diff(plane, tenant, str(folder(tmp_path / "one", documents)))
+    assert (done.returncode, done.stdout) == (0, "no differences\n"), done.stderr
+
+
 async def test_objects_that_the_server_or_ownership_refuses_are_named(
     tenant: Tenant, operator: Operator, plane: ControlPlane, tmp_path: Path
 ) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from rukpak_py.api.bundle import BundleSpec
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
-from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate, Override
+from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate, Override, Patch, PatchTarget
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.metadata import ObjectMeta, OwnerReference
 from rukpak_py.api.names import CONTENT_DIGEST_ANNOTATION, HELM_CLASS, PLAIN_CLASS
@@ -197,6 +197,14 @@ def test_clients_that_would_set_it_again_are_named(
 ) -> None:
     found = read(entry(2, TWO), entry(1, ONE), metadata=ObjectMeta(name=NAME, **metadata), managers=managers)
     assert rollback_of(found).owners == owners
+
+
+def test_patches_of_the_revision_come_back() -> None:
+    patch = Patch(target=PatchTarget(kind="ConfigMap", name="a"), patch="data: {a: null}")
+    manifest = rollback_of(read(entry(2, TWO), entry(1, ONE, InstallOptions(patches=(patch,))))).manifest
+    assert manifest["spec"]["patches"] == [
+        {"target": {"kind": "ConfigMap", "name": "a"}, "patch": "data: {a: null}"},
+    ]
 
 
 def test_change_for_git_is_a_manifest_of_lists_and_objects() -> None:
