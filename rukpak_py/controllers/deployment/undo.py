@@ -80,7 +80,10 @@ class Undo:
     async def in_time(
         self, attempt: Attempt, active: Attempt | None, progress: Progress, found: FoundValues
     ) -> GoesOn | Undone:
-        """Undo the upgrade if it has failed by now."""
+        """Undo the upgrade if it has failed by now. That it has begun may have been recorded a moment ago."""
+        latest = self._deployments.get(attempt.deployment.metadata.name)
+        if latest is not None and latest.metadata.uid == attempt.deployment.metadata.uid:
+            attempt = replace(attempt, deployment=latest)
         begun = begun_of(attempt)
         left = seconds_left(attempt, progress, self._clock())
         if left is None or begun is None:

@@ -6,6 +6,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.install_options import options_of
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
+from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
@@ -57,6 +58,20 @@ async def test_a_failure_for_good_is_looked_at_again_in_time(bench: Bench) -> No
     bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED) + progress(fact(Cause.NOT_DUE))
     assert (await bench.reconcile(LOOK)).report_at == due
     assert KEPT not in bench.content.asked
+
+
+async def test_upgrade_that_began_in_this_very_look_is_looked_at_in_time(bench: Bench) -> None:
+    one = begun(bench)
+    record = one.status.upgrade
+    stored = bench.put(replace(one, status=replace(one.status, upgrade=None)))
+
+    def begins(attempt: Attempt) -> Progress:
+        latest = replace(stored, metadata=replace(stored.metadata, resource_version="900"))
+        bench.deployments.put(replace(latest, status=replace(latest.status, upgrade=record)))
+        return refused(cause=Cause.HOOK_FAILED)
+
+    bench.content.result_of = begins
+    assert (await bench.reconcile()).report_at is not None
 
 
 async def test_in_time_the_former_revision_is_asked_for_and_recorded_first(bench: Bench) -> None:
