@@ -24,6 +24,7 @@ from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.test_half_upgrades import half_upgraded
 from tests.integration.operator.upgrading import MANUAL, annotate, installed, pending, publish, upgraded, waits
 from tests.integration.operator.uploading import admin_of, archive
+from tests.integration.tenancy.accounts import EVERYTHING, create_account, grant, rule
 from tests.manifests import Document
 from tests.unit.charts import config_map as template
 from tests.unit.charts import hook
@@ -94,6 +95,26 @@ async def test_options_come_back_and_nothing_else(tenant: Tenant, operator: Oper
     assert [(one["kind"], one["name"], one["prune"]) for one in spec["overrides"]] == [("ConfigMap", "a", False)]
     assert spec["config"] == {"any": {"null": None, "list": [1, None]}}
     assert spec["prune"] == {"enabled": False}
+
+
+async def test_account_goes_back_with_its_rights_of_today(
+    tenant: Tenant, operator: Operator, plane: ControlPlane
+) -> None:
+    """The account stays what the spec says, and a right that it has lost refuses the rollback."""
+    account = await create_account(tenant.admin, tenant.namespace, rules=(EVERYTHING,))
+    await one_then_two(tenant, installNamespace=tenant.namespace, serviceAccountName=account.name)
+    await grant(tenant.admin, account, (rule("configmaps", verbs=("get", "list", "watch")),))
+    await rolled_back(plane, tenant)
+    refused = await tenant.until(
+        lambda seen: "lacks" in condition(seen, "Installed").get("message", ""), what="the rollback is refused"
+    )
+    assert condition(refused, "Installed")["reason"] == "UpgradeFailed"
+    assert await installed(tenant) == "two"
+    await grant(tenant.admin, account, (EVERYTHING,))
+    deployment = await tenant.ready(seconds=90.0)
+    assert await installed(tenant) == "one"
+    assert deployment["spec"]["serviceAccountName"] == account.name
+    assert [one["account"] for one in deployment["status"]["history"]] == [str(account)] * 3
 
 
 async def test_content_whose_source_is_gone_comes_from_the_store(
