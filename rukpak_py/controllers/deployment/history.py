@@ -84,7 +84,7 @@ def installed_change(
 def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Installation, ...]:
     history = attempt.deployment.status.history
     latest = history[0] if history else None
-    if latest is None or not _is_of(latest, attempt):
+    if latest is None or not _is_of(latest, attempt) or _is_before_rollback(latest, attempt.undoes):
         former = _with_undone(with_revisions(history), attempt.undoes)
         revision = former[0].revision + 1 if former else 1
         return within_limit((_entry(attempt, outcome, now, revision), *former)[:HISTORY])
@@ -92,6 +92,11 @@ def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Insta
         return history
     numbered = with_revisions(history)
     return within_limit((_as_known_now(numbered[0], attempt, outcome), *numbered[1:]))
+
+
+def _is_before_rollback(latest: Installation, undone: RolledBack | None) -> bool:
+    """A rollback counts the revision up where its upgrade had not come to be one: else an approval counted twice."""
+    return undone is not None and latest.time < undone.time
 
 
 def _with_undone(history: tuple[Installation, ...], undone: RolledBack | None) -> tuple[Installation, ...]:

@@ -40,7 +40,10 @@ async def test_half_an_upgrade_is_undone(tenant: Tenant, operator: Operator) -> 
     await tenant.deploy("v2", upgrades=ROLLBACK)
     deployment = await tenant.until(is_rolled_back, what="rolled back", seconds=80)
     await until_values(tenant, {"both": {"v": "1"}, "dropped": {"v": "1"}})
-    assert [(one["revision"], one["outcome"]) for one in deployment["status"]["history"]] == [(1, "Healthy")]
+    assert [(one["revision"], one["outcome"]) for one in deployment["status"]["history"]] == [
+        (2, "Healthy"),
+        (1, "Healthy"),
+    ]
     assert condition(deployment, "Installed")["status"] == "True"
 
 
@@ -55,7 +58,7 @@ async def test_failed_hook_before_an_upgrade_leaves_what_is_installed(
     deployment = await rolled_back(tenant)
     assert "hangs" in deployment["status"]["rollback"]["reason"]
     await until_values(tenant, {"settings": {"value": "one"}})
-    assert [one["revision"] for one in deployment["status"]["history"]] == [1]
+    assert [one["revision"] for one in deployment["status"]["history"]] == [2, 1]
 
 
 async def test_chart_runs_its_hooks_of_rollbacks_by_itself(

@@ -1,5 +1,6 @@
 """Record of what is installed in the status: the history with its options, the kinds, the hash of all objects."""
 
+import dataclasses
 from collections.abc import Mapping
 from typing import Any
 
@@ -20,6 +21,7 @@ from rukpak_py.api.bundle_deployment import (
 from rukpak_py.api.deployment_spec import BundleTemplate, Override
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, recorded
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.applied_digest import applied_digest
 from rukpak_py.controllers.deployment.attempt import Attempt, options_of_active
@@ -325,3 +327,13 @@ def test_options_that_say_nothing_add_nothing_to_what_identifies_the_content() -
 )
 def test_a_change_of_the_objects_changes_the_key_of_the_content(other: Attempt) -> None:
     assert other.content != attempt().content
+
+
+def test_rollback_of_an_upgrade_that_was_no_revision_yet_is_one_of_its_own() -> None:
+    """Else the approval of the upgrade would name its next plan, too."""
+    first = after(settled(attempt()))
+    undone = RolledBack(revision=1, bundle="other", content=OTHER_DIGEST, time=LATER)
+    history = fields(dataclasses.replace(first, undoes=undone), now=LATER)["history"]
+    assert [(one.revision, one.digest) for one in history] == [(2, DIGEST), (1, DIGEST)]
+    again = dataclasses.replace(with_status(first, history=history), undoes=undone)
+    assert [one.revision for one in fields(again, now=LATER)["history"]] == [2, 1]
