@@ -23,7 +23,7 @@ class PlanState(StrEnum):
     READY = "Ready"  # nothing that the plan knows stands in its way
     BEGUN = "Begun"
     WAITING = "Waiting"  # for an approval, or a window
-    REFUSED = "Refused"  # by a gate
+    REFUSED = "Refused"  # by a gate, or its last attempt failed
     SUSPENDED = "Suspended"
 
 

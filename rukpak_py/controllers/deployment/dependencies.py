@@ -135,11 +135,12 @@ def dependencies_of(deployment: BundleDeployment) -> frozenset[str]:
 
 
 def is_ready(deployment: BundleDeployment) -> bool:
-    """Whether it is Ready with its spec as it is now."""
+    """Whether it is Ready with its spec as it is now. While an upgrade of it waits, it is Ready with what it had."""
     ready = find_condition(deployment.status.conditions, ConditionType.READY)
     is_observed = deployment.status.observed_generation == deployment.metadata.generation
     is_true = ready is not None and ready.status == ConditionStatus.TRUE
-    return is_true and is_observed and not deployment.metadata.is_deleted
+    is_upgraded = deployment.status.pending_upgrade is None
+    return is_true and is_observed and is_upgraded and not deployment.metadata.is_deleted
 
 
 def may_end_waits(deployment: BundleDeployment) -> bool:

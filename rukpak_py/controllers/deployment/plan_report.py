@@ -42,6 +42,7 @@ from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.reconcile import has_other_content
+from rukpak_py.controllers.deployment.remediation import is_undone, undone_fact
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.report_errors import MayImpersonate, check_reader, error_of, error_of_bundle
@@ -210,6 +211,10 @@ class PlanReports:
         deployment = attempt.deployment
         if deployment.spec.suspend:
             return PlanState.SUSPENDED, ["spec.suspend is set: nothing is applied"]
+        if (record := is_undone(attempt)) is not None:
+            return PlanState.REFUSED, [undone_fact(record).text]
+        if (unmet := self._dependencies.first_install_waits(deployment)) is not None:
+            return PlanState.WAITING, [unmet.text]
         failed = attempt.state.failed.of(attempt.content)
         facts = refusal_facts(refusals) or [
             one for one in (failed.facts if failed is not None else ()) if one.row.kind is Kind.FAILURE

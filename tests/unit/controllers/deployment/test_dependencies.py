@@ -9,6 +9,7 @@ from msgspec.structs import replace
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, InstalledKind
 from rukpak_py.api.conditions import Condition
 from rukpak_py.api.deployment_spec import Dependency
+from rukpak_py.api.upgrades import PendingUpgrade
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.dependencies import (
     HELD_SECONDS,
@@ -47,6 +48,13 @@ def deleted(name: str, *depends_on: str, ago: float = 0.0) -> BundleDeployment:
     return of(name, *depends_on, deletion_timestamp=at.isoformat())
 
 
+def upgrading(name: str) -> BundleDeployment:
+    """Ready with what it had."""
+    one = of(name)
+    pending = PendingUpgrade(digest="sha256:1", bundle="b", reason="DependencyNotReady", verdict="Safe")
+    return replace(one, status=replace(one.status, pending_upgrade=pending))
+
+
 @pytest.mark.parametrize(
     ("one", "expected"),
     [
@@ -56,8 +64,9 @@ def deleted(name: str, *depends_on: str, ago: float = 0.0) -> BundleDeployment:
         (of("a", observed=0), False),
         (of("a", deletion_timestamp="2026-01-01T00:00:00Z"), False),
         (deployment("a"), False),
+        (upgrading("a"), False),
     ],
-    ids=["ready", "ill", "unknown", "of another spec", "being deleted", "new"],
+    ids=["ready", "ill", "unknown", "of another spec", "being deleted", "new", "its own upgrade waits"],
 )
 def test_readiness_is_that_of_the_spec_as_it_is(one: BundleDeployment, expected: bool) -> None:  # noqa: FBT001 - a table
     assert is_ready(one) is expected
