@@ -69,6 +69,8 @@ def _operate(root: list[Any], operation: Any, budget: CopyBudget) -> None:
         case "add":
             _add(root, path, budget.copied(_value(operation)))
         case "remove":
+            if not path:
+                raise PatchError("the whole document cannot be removed")
             _remove(root, path)
         case "replace":
             _remove(root, path)

@@ -23,6 +23,7 @@ LIMITS: Final = (  # of values; a larger `minimum`, or a smaller `maximum`, take
     "pattern",
     "format",
 )
+_TEXTS: Final = frozenset({"pattern", "format"})
 SIZES: Final = ("minItems", "maxItems", "minProperties", "maxProperties")
 METADATA: Final = frozenset({"apiVersion", "kind", "metadata"})  # of an object; no schema prunes them
 
@@ -131,7 +132,7 @@ def read_schema(document: Any) -> Schema:
     if not isinstance(document, dict):
         return Schema()
     items, negated, enum = document.get("items"), document.get("not"), document.get("enum")
-    default = document.get("default")
+    default, rules = document.get("default"), document.get("x-kubernetes-validations")
     return Schema(
         type=_text(document, "type"),
         nullable=document.get("nullable") is True,
@@ -148,15 +149,21 @@ def read_schema(document: Any) -> Schema:
         enum=tuple(enum) if isinstance(enum, list) and enum else None,
         exclusive_minimum=document.get("exclusiveMinimum") is True,
         exclusive_maximum=document.get("exclusiveMaximum") is True,
-        limits={name: document[name] for name in (*LIMITS, *SIZES) if document.get(name) not in {None, ""}},
+        limits={name: document[name] for name in (*LIMITS, *SIZES) if _is_limit(name, document.get(name))},
         compositions={
             name: tuple(map(read_schema, document[name]))
             for name in COMPOSITIONS
             if isinstance(document.get(name), list) and document[name]
         },
         negated=read_schema(negated) if isinstance(negated, dict) else None,
-        rules=tuple(canonical_json(rule).decode() for rule in document.get("x-kubernetes-validations") or () if rule),
+        rules=tuple(canonical_json(rule).decode() for rule in rules if rule) if isinstance(rules, list) else (),
     )
+
+
+def _is_limit(name: str, value: Any) -> bool:
+    if name in _TEXTS:
+        return isinstance(value, str) and value != ""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _additional(value: Any) -> Schema | bool:

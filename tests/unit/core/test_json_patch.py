@@ -86,6 +86,7 @@ def test_operations(document: Any, operations: list[Any], result: Any) -> None:
         ({"foo": [1]}, op("add", "/foo/2", 1), '"/foo/2" is not a place in its list'),
         ({"foo": [1]}, op("add", "/foo/01", 1), '"/foo/01" is not a place in its list'),
         ({"foo": [1]}, op("add", "/foo/-1", 1), '"/foo/-1" is not a place in its list'),
+        ({"foo": "bar"}, op("remove", ""), "the whole document cannot be removed"),
         ({"foo": [1]}, op("remove", "/foo/-"), '"/foo/-" does not exist'),
         ({"foo": [1]}, op("remove", "/foo/1"), '"/foo/1" does not exist'),
         ({"foo": [1]}, op("remove", "/foo/x"), '"/foo/x" does not exist'),

@@ -107,6 +107,24 @@ def test_rules_at_the_root_break_the_whole_object() -> None:
     assert (change.path, change.verdict) == ("spec", Verdict.BREAKS)
 
 
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"maximum": [1]},
+        {"maximum": True},
+        {"minimum": "5"},
+        {"pattern": 1},
+        {"format": ["date"]},
+        {"maxItems": {}},
+        {"x-kubernetes-validations": 5},
+        {"enum": 1, "required": "a", "properties": [], "allOf": {}},
+    ],
+)
+def test_what_has_a_wrong_type_counts_as_absent(odd: Json) -> None:
+    plain = {"type": "integer", "minimum": 1}
+    assert list(schema_changes(of_spec({"value": plain}), of_spec({"value": plain | odd}))) == []
+
+
 @settings(max_examples=150, deadline=None)
 @given(upgrades(), strategies.data())
 def test_an_object_of_the_old_schema_has_no_offence_that_no_change_announces(
