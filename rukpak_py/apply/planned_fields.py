@@ -5,6 +5,7 @@ What the API server keeps itself, and the annotation that says what was sent, ar
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -21,10 +22,14 @@ Hide = Callable[[str], str]
 _OF_THE_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
 _BEFORE = 40  # characters in front of the first difference of long values
 _CUT_MARK = "…"
+_STEPS_AT_MOST = 100_000  # of the comparison of one object
+_DIFFERENCES_AT_MOST = 10_000  # that are counted
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FieldChanges:
+    """`left_out`: fields that are not among them; at least so many, where an object has very many differences."""
+
     fields: tuple[PlannedField, ...] = ()
     left_out: int = 0
 
@@ -39,8 +44,8 @@ def changed_fields(
     before, after = (_content(orjson.loads(cut(side)), ignored) for side in (old, new))
     found = list[PlannedField]()
     number = 0
-    for difference in object_differences(before, after, digest):
-        number += 1
+    compared = object_differences(before, after, digest, steps=_STEPS_AT_MOST)
+    for number, difference in enumerate(islice(compared, _DIFFERENCES_AT_MOST), start=1):
         if number <= FIELDS_OF_OBJECT:
             found.append(_field(difference, hide))
     return FieldChanges(fields=tuple(found), left_out=number - len(found))

@@ -1,6 +1,8 @@
 """Manifests are compared field by field; lists as Kubernetes merges them."""
 
 import copy
+import time
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -71,7 +73,40 @@ def test_content_may_be_deep_and_lists_long() -> None:
     for _ in range(3000):
         deep, other = {"a": deep}, {"a": other}
     assert len(found(deep, other)) == 1
-    assert len(found(list(range(3000)), list(range(1, 3001)))) == 3000  # too long to be aligned: position by position
+    assert len(found(list(range(3000)), list(range(1, 3001)))) == 3000  # too long to be aligned: by position
+
+
+def test_lists_that_are_costly_to_align_are_compared_by_position() -> None:
+    old, new = [0] * 2000, [0 if number % 2 else number for number in range(2000)]
+    begun = time.process_time()
+    assert len(found(old, new)) == 999
+    many = [[{"x": 0}] * 140 for _ in range(100)]
+    others = [[{"x": 0} if number % 2 else {"x": number + 1} for number in range(140)] for _ in range(100)]
+    assert found({"a": many}, {"a": others})
+    assert time.process_time() - begun < 20  # of what would be minutes
+
+
+def test_one_entry_more_in_a_long_list_is_one_difference() -> None:
+    assert found(list(range(3000)), [*range(1500), -1, *range(1500, 3000)]) == [("added", "[1500]")]
+    assert found([*range(3000)], [*range(1000), -1, *range(1001, 2000), -2, *range(2000, 3000)])[0] == (
+        "changed",
+        "[1000]",
+    )
+
+
+def test_long_path_is_not_written_for_what_is_equal() -> None:
+    old = {"k" * 300_000: {f"a{number}": number for number in range(50_000)}}
+    tracemalloc.start()
+    assert found(old, copy.deepcopy(old)) == []
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 100 * 1024 * 1024
+
+
+def test_after_the_last_step_values_are_told_as_a_whole() -> None:
+    old, new = {"a": {"b": 1, "c": [1]}, "d": [True], "e": {"f": 1}}, {"a": {"b": 2, "c": [2]}, "d": [1], "e": {"f": 1}}
+    told = [(one.change.value, one.path) for one in differences(old, new, steps=1)]
+    assert told == [("changed", "a"), ("changed", "d")]
 
 
 def _ordered(value: Any) -> Any:

@@ -83,6 +83,12 @@ def test_fields_beyond_the_limit_are_counted() -> None:
     assert len(long.path) <= PATH_CHARACTERS
 
 
+def test_differences_are_not_counted_forever() -> None:
+    found = changes(config_map("a", "ns"), config_map("a", "ns", **{f"k{number}": "v" for number in range(30_000)}))
+    assert len(found.fields) == FIELDS_OF_OBJECT
+    assert found.left_out == 10_000 - FIELDS_OF_OBJECT
+
+
 @pytest.mark.parametrize("steps", [("spec", "replicas"), ("spec",)])
 def test_ignored_fields_stay_as_they_are(steps: tuple[str, ...]) -> None:
     old, new = workload("w", "ns"), workload("w", "ns")
