@@ -20,6 +20,7 @@ Json = dict[str, Any]
 Hide = Callable[[str], str]
 
 _OF_THE_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceVersion", "selfLink", "uid")
+_PATH_MASKED = 10 * PATH_CHARACTERS
 _BEFORE = 40  # characters in front of the first difference of long values
 _CUT_MARK = "…"
 _STEPS_AT_MOST = 100_000  # of the comparison of one object
@@ -84,16 +85,18 @@ def _is_element(value: Any, wanted: Mapping[str, Any]) -> bool:
 
 
 def _field(found: Difference, hide: Hide) -> PlannedField:
-    path = _short(hide(found.path), PATH_CHARACTERS)
+    # a cut in front of the mask is one that the mask knows: it hides the beginning of a value before the mark
+    path = _short(hide(_short(found.path, _PATH_MASKED)), PATH_CHARACTERS)
     old, new = (found.old, found.new) if found.is_secret else _values(found, hide)
     return PlannedField(path=path, change=found.change.value, old=old, new=new, secret=found.is_secret)
 
 
 def _values(found: Difference, hide: Hide) -> Iterator[str | None]:
-    old, new = (orjson.dumps(value).decode() for value in (found.old, found.new))
+    """All is masked before anything is cut: the mask does not know the middle of a long value."""
+    old, new = (hide(orjson.dumps(value).decode()) for value in (found.old, found.new))
     start = _common_start(old, new) if found.change is FieldChange.CHANGED else 0
-    yield hide(_part(old, start)) if found.change is not FieldChange.ADDED else None
-    yield hide(_part(new, start)) if found.change is not FieldChange.REMOVED else None
+    yield _part(old, start) if found.change is not FieldChange.ADDED else None
+    yield _part(new, start) if found.change is not FieldChange.REMOVED else None
 
 
 def _part(text: str, start: int) -> str:

@@ -64,6 +64,25 @@ def test_secret_values_in_other_objects_are_masked_before_anything_is_cut() -> N
     assert PASSWORD[:12] not in repr(found)
 
 
+def test_middle_of_a_long_secret_value_is_masked() -> None:
+    secret = "".join(f"{number:04x}" for number in range(VALUE_CHARACTERS))
+    begin = secret[: 2 * VALUE_CHARACTERS]
+    found = changes(config_map("a", "ns", v=f"{begin}old"), config_map("a", "ns", v=secret), hide=Mask([secret]).hide)
+    (one,) = found.fields
+    assert one.old is not None
+    assert one.new is not None
+    assert not {secret[at : at + 8] for at in range(len(secret))} & {one.new[at : at + 8] for at in range(len(one.new))}
+    assert begin[-20:] not in one.old
+
+
+def test_secret_at_a_cut_of_a_long_path_is_masked() -> None:
+    for before in range(3_970, 4_001):
+        (one,) = changes(
+            config_map("a", "ns"), config_map("a", "ns", **{"k" * before + PASSWORD: "v"}), hide=Mask([PASSWORD]).hide
+        ).fields
+        assert PASSWORD[:6] not in one.path
+
+
 def test_long_value_is_shown_where_it_begins_to_differ() -> None:
     same = "same " * 100_000
     (found,) = changes(config_map("a", "ns", v=f"{same}old"), config_map("a", "ns", v=f"{same}new")).fields
