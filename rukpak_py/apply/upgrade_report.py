@@ -24,7 +24,7 @@ from rukpak_py.apply.upgrade_document import (
     Statement,
     UpgradeDocument,
 )
-from rukpak_py.apply.upgrade_effects import image_changes, irreversible
+from rukpak_py.apply.upgrade_effects import ImageChange, image_changes, irreversible
 from rukpak_py.apply.upgrade_plan import UpgradePlan
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import Hook
@@ -71,6 +71,18 @@ class _Listing:
         shown = self.hide(text)
         return shown if len(shown) <= LINE_CHARACTERS else f"{shown[: LINE_CHARACTERS - 1]}…"
 
+    def name(self, key: ObjectKey) -> ObjectName:
+        return ObjectName(
+            group=self.line(key.group),
+            kind=self.line(key.kind),
+            namespace=self.line(key.namespace),
+            name=self.line(key.name),
+        )
+
+    def image(self, one: ImageChange) -> ChangedImage:
+        old, new = (None if image is None else self.line(image) for image in (one.old, one.new))
+        return ChangedImage(object=self.name(one.key), container=self.line(one.container), old=old, new=new)
+
 
 def upgrade_document(
     base: UpgradeDocument,
@@ -92,18 +104,15 @@ def upgrade_document(
         why=listing.lines("why", base.why),
         reviews=listing.lines("reviews", plan.reviews),
         counts={action.value: len(getattr(plan.objects, action.value)) for action in PlannedAction},
-        objects=list(_objects(listing.first("objects", acted, OBJECTS_AT_MOST), compared)),
-        images=[
-            ChangedImage(object=name_of(one.key), container=one.container, old=one.old, new=one.new)
-            for one in listing.first("images", images)
-        ],
+        objects=list(_objects(listing, acted, compared)),
+        images=[listing.image(one) for one in listing.first("images", images)],
         rights_gained=listing.lines("rightsGained", plan.rights_gained),
         rights_lost=listing.lines("rightsLost", plan.rights_lost),
         crds=[
-            Statement(object=str(key), text=listing.line(text))
+            Statement(object=listing.line(str(key)), text=listing.line(text))
             for key, text in listing.first("crds", (*refused_crds.items(), *plan.crds.items()))
         ],
-        hooks=listing.first("hooks", tuple(_hooks(plan, sides.hooks))),
+        hooks=list(_hooks(listing, plan, sides.hooks)),
         skips_hooks=plan.skips_hooks,
         irreversible=listing.lines("irreversible", irreversible(plan, sides.old, sides.new)),
         left_out=listing.left_out,
@@ -115,27 +124,27 @@ def name_of(key: ObjectKey) -> ObjectName:
 
 
 def _objects(
-    acted: Iterable[tuple[PlannedAction, ObjectKey]], compared: Mapping[ObjectKey, ComparedObject]
+    listing: _Listing, acted: Sequence[tuple[PlannedAction, ObjectKey]], compared: Mapping[ObjectKey, ComparedObject]
 ) -> Iterator[PlannedObject]:
     room = FIELDS_AT_MOST
-    for action, key in acted:
+    for action, key in listing.first("objects", acted, OBJECTS_AT_MOST):
         found = compared.get(key)
         if found is None:
-            yield PlannedObject(object=name_of(key), action=action)
+            yield PlannedObject(object=listing.name(key), action=action)
             continue
         fields = found.changes.fields[:room]
         room -= len(fields)
         yield PlannedObject(
-            object=name_of(key),
+            object=listing.name(key),
             action=action,
             basis=found.basis or "",
             fields=list(fields),
             left_out=found.changes.left_out + len(found.changes.fields) - len(fields),
-            why=found.why,
+            why=listing.line(found.why),
         )
 
 
-def _hooks(plan: UpgradePlan, hooks: Iterable[Hook]) -> Iterator[PlannedHook]:
+def _hooks(listing: _Listing, plan: UpgradePlan, hooks: Iterable[Hook]) -> Iterator[PlannedHook]:
     events = {str(one.object.head.key): sorted(map(str, one.events)) for one in hooks}
-    for name in plan.hooks:
-        yield PlannedHook(object=name, events=events.get(name, []), is_changed=name in plan.changed_hooks)
+    for name in listing.first("hooks", plan.hooks):
+        yield PlannedHook(object=listing.line(name), events=events.get(name, []), is_changed=name in plan.changed_hooks)

@@ -20,7 +20,7 @@ from rukpak_py.apply.upgrade_plan import ObjectChanges, UpgradeIdentity, Upgrade
 from rukpak_py.apply.upgrade_report import ComparedObject, UpgradeSides, upgrade_document
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.hook import Hook, HookEvent
-from tests.manifests import manifest
+from tests.manifests import manifest, workload
 
 IDENTITY = UpgradeIdentity(deployment="uid", from_revision=1, wanted_since=1, content="sha256:c")
 BASE = UpgradeDocument(deployment="shop", state="Waiting", why=["it waits"])
@@ -83,6 +83,36 @@ def test_statements_are_masked() -> None:
     found = document(one, hide=lambda text: text.replace("hunter2", "***"), refused_crds={crd: "hunter2 is refused"})
     assert "hunter2" not in repr(found)
     assert [statement.text for statement in found.crds] == ["*** is refused", "*** is lost"]
+
+
+def test_names_and_images_are_masked_and_cut() -> None:
+    crd = ObjectKey("apiextensions.k8s.io", "CustomResourceDefinition", "", "hunter2.example.com")
+    of_pods = ObjectKey("apps", "Deployment", "hunter2", "web-hunter2")
+    old = workload("web-hunter2", "hunter2")
+    new = workload("web-hunter2", "hunter2")
+    (container,) = new["spec"]["template"]["spec"]["containers"]
+    new["spec"]["template"]["spec"]["containers"] = [
+        {**container, "image": "registry/" + "x" * 2_000_000},
+        {"name": "hunter2" + "y" * 2_000_000, "image": "registry/hunter2:v1"},
+    ]
+    hook = Hook(
+        object=Object.from_manifest(manifest("batch/v1", "Job", "hunter2", "ns", spec={})),
+        events=frozenset({HookEvent.PRE_UPGRADE}),
+    )
+    one = plan(objects=ObjectChanges(changed=(of_pods,)), crds={crd: "is unsafe"}, hooks=(str(hook.object.head.key),))
+    found = document(
+        one,
+        UpgradeSides(old={of_pods: old}, new={of_pods: new}, hooks=(hook,)),
+        compared={of_pods: ComparedObject(why="hunter2 is refused")},
+        hide=lambda text: text.replace("hunter2", "***"),
+    )
+    assert "hunter2" not in repr(found)
+    assert (found.objects[0].object.name, found.objects[0].object.namespace) == ("web-***", "***")
+    assert [len(one.new or "") for one in found.images] == [LINE_CHARACTERS, len("registry/***:v1")]
+    assert len(found.images[1].container) == LINE_CHARACTERS
+    assert found.images[1].old is None
+    assert found.crds[0].object.endswith("***.example.com")
+    assert found.hooks[0].events == ["pre-upgrade"]
 
 
 @pytest.mark.parametrize("is_changed", [True, False])
