@@ -2,34 +2,27 @@
 
 It is planned and judged as a reconcile does, by the same parts and from the same rendering, with a copy of what the
 process remembers: nothing is written, and no reconcile sees what a report has found. So the digest is that of
-`status.pendingUpgrade`. The fields of an object are found by a dry run; they are remembered until the object or what
-is sent of it is another, so a plan that stands still is asked for once.
+`status.pendingUpgrade`. The fields of an object are found by a dry run (`plan_fields`); they are remembered until the
+object or what is sent of it is another, so a plan that stands still is asked for once.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TypeAlias
 
 import msgspec
 import orjson
 
-from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import brief
 from rukpak_py.api.upgrades import PendingReason
 from rukpak_py.apply.desired import Desired
-from rukpak_py.apply.object_writer import preview
 from rukpak_py.apply.order import CRD_KIND
-from rukpak_py.apply.plan import Change
-from rukpak_py.apply.planned_fields import FieldChanges, changed_fields
 from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, RefusedObjects
 from rukpak_py.apply.trying_out import not_checkable
-from rukpak_py.apply.upgrade_document import Basis, PlanState, Sides, UpgradeDocument
+from rukpak_py.apply.upgrade_document import PlanState, Sides, UpgradeDocument
 from rukpak_py.apply.upgrade_plan import UpgradePlan
-from rukpak_py.apply.upgrade_report import ComparedObject, UpgradeSides, upgrade_document
+from rukpak_py.apply.upgrade_report import UpgradeSides, upgrade_document
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.certificates import CertificateStage
@@ -40,6 +33,7 @@ from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.history import version_of
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.plan_fields import PlanFields
 from rukpak_py.controllers.deployment.planning import Planned, Planner
 from rukpak_py.controllers.deployment.reconcile import has_other_content
 from rukpak_py.controllers.deployment.remediation import is_undone, undone_fact
@@ -47,7 +41,6 @@ from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.report_errors import MayImpersonate, check_reader, error_of, error_of_bundle
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
-from rukpak_py.controllers.deployment.state_parts import ContentKey
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.upgrade_approval import (
     UpgradeApproval,
@@ -59,21 +52,12 @@ from rukpak_py.controllers.deployment.upgrade_approval import (
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress
-from rukpak_py.core.errors import AccessError, ConflictError, RukPakError, UnavailableError
-from rukpak_py.core.keyed_digests import DigestKey
+from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.errors import ApiError
-from rukpak_py.kube.pace import run_bounded
 
-PREVIEWS_AT_MOST = 500  # dry runs of one report
-_REMEMBERED = 8  # deployments whose fields are remembered
 _UNSEEN = "the objects of the deployment are not all seen yet"
-_TOO_MANY = f"the fields of more than {PREVIEWS_AT_MOST} objects are not compared"
-
 _WAITS: Mapping[str, str] = {PendingReason.NOT_APPROVED: "it waits for an approval"}
-
-Token: TypeAlias = tuple[Account | None, ContentKey, str, str, int]  # for whom, what is sent, to which object as it is
-Compared: TypeAlias = dict[ObjectKey, ComparedObject]
 
 
 class PlanReports:
@@ -109,12 +93,11 @@ class PlanReports:
         self._approval = approval
         self._dependencies = dependencies
         self._now = now
-        self._key = DigestKey.new()  # no digest of a report is compared with that of another process
-        self._known = OrderedDict[str, dict[ObjectKey, tuple[Token, FieldChanges]]]()
+        self._fields = PlanFields()
 
     def ended(self, uid: str) -> None:
         """The deployment is gone."""
-        self._known.pop(uid, None)
+        self._fields.ended(uid)
 
     async def of(self, name: str, may_impersonate: MayImpersonate) -> UpgradeDocument | None:
         """None: there is no such deployment."""
@@ -161,7 +144,7 @@ class PlanReports:
         former = await self._rendering.rendered(active) if active is not None else None
         old = former.desired if isinstance(former, Rendered) else ()
         skip = not_checkable(planned.plan, makes_namespace=candidate.makes_namespace, has_account=candidate.has_account)
-        compared = await self._compared(attempt, planned, plan, {one.key: one for one in old}, skip)
+        compared = await self._fields.compared(attempt, planned, plan.objects, {one.key: one for one in old}, skip)
         state, why = self._state(attempt, active, planned, plan, refusals)
         base = msgspec.structs.replace(
             _base(attempt, active, state), why=why, approved=approval_of(attempt.deployment, plan.digest)
@@ -235,64 +218,6 @@ class PlanReports:
                 return PlanState.WAITING, [f"it waits for its window, which {when}"]
             case reason:
                 return PlanState.WAITING, [_WAITS.get(reason, f"it waits: {reason}")]
-
-    async def _compared(
-        self,
-        attempt: Attempt,
-        planned: Planned,
-        plan: UpgradePlan,
-        former: Mapping[ObjectKey, Desired],
-        skip: Callable[[Change], bool],
-    ) -> Compared:
-        """The fields of objects that change, for as many of them as one report may ask about."""
-        objects, uid = plan.objects, attempt.deployment.metadata.uid
-        wanted = frozenset({*objects.replaced, *objects.taken, *objects.changed})
-        changes = [change for change in planned.plan.changes if change.key in wanted]
-        known, found = self._known.get(uid, {}), Compared()
-        remembered = dict[ObjectKey, tuple[Token, FieldChanges]]()
-
-        async def compare(change: Change) -> None:
-            key, live = change.key, change.live
-            if live is None or skip(change) or key in objects.replaced:
-                found[key] = await self._by_content(attempt, change, former.get(key))
-                return
-            token: Token = (attempt.account, attempt.content, change.payload.digest, live.uid, live.version)
-            before = known.get(key)
-            if before is None or before[0] != token:
-                try:
-                    old, new = await preview(planned.target, change)
-                except RukPakError as error:
-                    by_content = await self._by_content(attempt, change, former.get(key))
-                    found[key] = replace(by_content, why=brief(attempt.state.mask.hide(str(error))))
-                    return
-                before = token, await self._fields(attempt, change, old or new, new)
-            remembered[key] = before
-            found[key] = ComparedObject(basis=Basis.DRY_RUN, changes=before[1])
-
-        await run_bounded(compare, changes[:PREVIEWS_AT_MOST])
-        found |= {change.key: ComparedObject(why=_TOO_MANY) for change in changes[PREVIEWS_AT_MOST:]}
-        if not attempt.state.has_ended:
-            self._known[uid] = remembered
-            self._known.move_to_end(uid)
-        while len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
-        return found
-
-    async def _by_content(self, attempt: Attempt, change: Change, former: Desired | None) -> ComparedObject:
-        if former is None:
-            return ComparedObject(why="the installed content does not have it")
-        changes = await self._fields(attempt, change, former.payload.body, change.payload.body)
-        return ComparedObject(basis=Basis.CONTENT, changes=changes)
-
-    async def _fields(self, attempt: Attempt, change: Change, old: bytes, new: bytes) -> FieldChanges:
-        return await asyncio.to_thread(
-            changed_fields,
-            old,
-            new,
-            ignored=change.desired.ignored,
-            hide=attempt.state.mask.hide,
-            digest=self._key.digest,
-        )
 
 
 def _is_installed(attempt: Attempt, active: Attempt | None) -> bool:
