@@ -8,7 +8,7 @@ import msgspec
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError, read_definition
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.permission import mapping, text
-from rukpak_py.apply.permissions.pod_accounts import POD_SPECS, runs_pods
+from rukpak_py.apply.permissions.pod_accounts import POD_SPECS, is_of_pods, runs_pods
 from rukpak_py.apply.upgrade_plan import UpgradePlan
 from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.core.text import named
@@ -25,6 +25,11 @@ _LOST_WITH = {
     CRD_KIND: "all objects of its kind are lost",
 }
 _OF_OTHERS = "what only the cluster has of it is lost"
+
+
+def may_have_effects(kind: GroupKind) -> bool:
+    """Whether the manifests of a kind are looked at here."""
+    return kind == CRD_KIND or is_of_pods(kind)
 
 
 class ImageChange(msgspec.Struct, frozen=True, kw_only=True):

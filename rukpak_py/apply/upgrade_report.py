@@ -5,10 +5,12 @@ Objects come in the order in which they deserve a look, and take the room for fi
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import msgspec
+import orjson
 
+from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.planned_fields import NO_FIELDS, FieldChanges
 from rukpak_py.apply.upgrade_document import (
     FIELDS_AT_MOST,
@@ -24,7 +26,7 @@ from rukpak_py.apply.upgrade_document import (
     Statement,
     UpgradeDocument,
 )
-from rukpak_py.apply.upgrade_effects import ImageChange, image_changes, irreversible
+from rukpak_py.apply.upgrade_effects import ImageChange, image_changes, irreversible, may_have_effects
 from rukpak_py.apply.upgrade_plan import UpgradePlan
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.hook import Hook
@@ -45,11 +47,22 @@ class ComparedObject:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class UpgradeSides:
-    """Manifests of the installed content, as far as it is known, and of the wanted one, with the hooks of that."""
+    """Manifests of the installed content, as far as it is known, and of the wanted one, with the hooks of that.
+
+    Only those of kinds that may have effects (`may_have_effects`) are needed.
+    """
 
     old: Mapping[ObjectKey, Json]
     new: Mapping[ObjectKey, Json]
     hooks: Collection[Hook] = ()
+
+    @classmethod
+    def of(cls, old: Iterable[Desired], new: Iterable[Desired], hooks: Collection[Hook]) -> Self:
+        return cls(old=_manifests(old), new=_manifests(new), hooks=hooks)
+
+
+def _manifests(desired: Iterable[Desired]) -> dict[ObjectKey, Json]:
+    return {one.key: orjson.loads(one.payload.body) for one in desired if may_have_effects(one.key.group_kind)}
 
 
 @dataclass(slots=True)

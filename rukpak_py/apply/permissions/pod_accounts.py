@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from rukpak_py.apply.permissions.permission import mapping, text
+from rukpak_py.core.objects import GroupKind
 
 Json = dict[str, Any]
 
@@ -65,7 +66,11 @@ def newly_borrowed(old: Iterable[Json], new: Iterable[Json]) -> dict[Workload, s
 
 def runs_pods(manifest: Mapping[str, Any]) -> bool:
     group = text(manifest.get("apiVersion")).rpartition("/")[0]
-    return group in _GROUPS and manifest.get("kind") in _KINDS
+    return is_of_pods(GroupKind(group, text(manifest.get("kind"))))
+
+
+def is_of_pods(kind: GroupKind) -> bool:
+    return kind.group in _GROUPS and kind.kind in _KINDS
 
 
 def _accounts(objects: Iterable[Json]) -> Iterator[tuple[Workload, str]]:

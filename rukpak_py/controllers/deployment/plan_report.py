@@ -12,11 +12,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 import msgspec
-import orjson
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.upgrades import PendingReason
-from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, RefusedObjects
 from rukpak_py.apply.trying_out import not_checkable
@@ -153,7 +151,7 @@ class PlanReports:
             lambda: upgrade_document(
                 base,
                 plan,
-                UpgradeSides(old=_manifests(old), new=_manifests(rendered.desired), hooks=rendered.hooks),
+                UpgradeSides.of(old, rendered.desired, rendered.hooks),
                 compared,
                 hide=attempt.state.mask.hide,
                 refused_crds=_refused_crds(refusals),
@@ -241,10 +239,6 @@ def _base(attempt: Attempt, active: Attempt | None, state: PlanState) -> Upgrade
         options=Sides(old=active.options.digest if active is not None else "", new=attempt.options.digest),
         from_revision=revision_of(attempt),
     )
-
-
-def _manifests(desired: Iterable[Desired]) -> dict[ObjectKey, dict[str, object]]:
-    return {one.key: orjson.loads(one.payload.body) for one in desired}
 
 
 def _refused_crds(refusals: Iterable[AnyRefusal]) -> dict[ObjectKey, str]:

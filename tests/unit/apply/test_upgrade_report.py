@@ -20,7 +20,8 @@ from rukpak_py.apply.upgrade_plan import ObjectChanges, UpgradeIdentity, Upgrade
 from rukpak_py.apply.upgrade_report import ComparedObject, UpgradeSides, upgrade_document
 from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.hook import Hook, HookEvent
-from tests.manifests import manifest, workload
+from tests.manifests import config_map, crd, manifest, workload
+from tests.unit.apply.lives import desired
 
 IDENTITY = UpgradeIdentity(deployment="uid", from_revision=1, wanted_since=1, content="sha256:c")
 BASE = UpgradeDocument(deployment="shop", state="Waiting", why=["it waits"])
@@ -113,6 +114,21 @@ def test_names_and_images_are_masked_and_cut() -> None:
     assert found.images[1].old is None
     assert found.crds[0].object.endswith("***.example.com")
     assert found.hooks[0].events == ["pre-upgrade"]
+
+
+def test_only_manifests_that_may_have_effects_are_read() -> None:
+    account = manifest("v1", "ServiceAccount", "a", "ns")
+    contents = [
+        workload("web", "ns"),
+        crd("shop.example.org", "v1"),
+        config_map("a", "ns"),
+        account,
+        manifest("batch/v1", "Job", "j", "ns"),
+    ]
+    sides = UpgradeSides.of([desired(contents[2])], list(map(desired, contents)), ())
+    assert sides.old == {}
+    assert sorted(one.kind for one in sides.new) == ["CustomResourceDefinition", "Deployment", "Job"]
+    assert all(one["kind"] == key.kind for key, one in sides.new.items())
 
 
 @pytest.mark.parametrize("is_changed", [True, False])

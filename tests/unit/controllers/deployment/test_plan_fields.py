@@ -24,7 +24,7 @@ from tests.unit.controllers.values import UID, deployment
 
 
 class Previews:
-    """What the server has of each object, by name; it stores what is sent."""
+    """Objects of the server by name; it stores what is sent."""
 
     def __init__(self, stored: dict[str, Document]) -> None:
         self.stored = stored
