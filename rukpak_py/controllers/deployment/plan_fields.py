@@ -117,7 +117,7 @@ class PlanFields:
         return ComparedObject(basis=Basis.CONTENT, changes=changes)
 
     async def _fields(self, attempt: Attempt, change: Change, old: bytes, new: bytes) -> FieldChanges:
-        """Digests of equal values differ from object to object, so a Secret of a reader does not tell values of others."""
+        """Digests of equal values differ from object to object: a Secret of a reader tells nothing of others."""
         owner, name = attempt.deployment.metadata.uid.encode(), str(change.key).encode()
         work = partial(
             changed_fields,
