@@ -16,7 +16,7 @@ from typing import Any, TypeAlias
 
 import orjson
 
-from rukpak_py.core.objects import canonical_json
+from rukpak_py.core.objects import NotJsonError, canonical_json
 
 Json = dict[str, Any]
 Digest: TypeAlias = Callable[[bytes], str]
@@ -36,6 +36,7 @@ _KEYS: tuple[tuple[str, ...], ...] = (
 )
 _ALIGNED_AT_ONCE = 20_000  # product of both lengths; aligning takes up to its power of 3/2
 _ALIGNED_AT_MOST = 5 * _ALIGNED_AT_ONCE  # in all lists of two values
+_BYTES_AT_MOST = 30_000_000
 
 
 class FieldChange(StrEnum):
@@ -58,9 +59,10 @@ _Pair: TypeAlias = tuple[Path, bool, Any, bool, Any]  # a path, then for each si
 
 @dataclass(slots=True)
 class _Room:
-    """How much may still be aligned."""
+    """How much may still be aligned, and how many bytes of entries compared for it: deep lists are in many entries."""
 
     left: int = _ALIGNED_AT_MOST
+    left_bytes: int = _BYTES_AT_MOST
 
     def takes(self, work: int) -> bool:
         if work > min(self.left, _ALIGNED_AT_ONCE):
@@ -90,8 +92,16 @@ def differences(old: Any, new: Any, steps: int = sys.maxsize) -> Iterator[Differ
 
 def _differ(one: Any, other: Any) -> bool:
     if isinstance(one, dict | list) and type(one) is type(other):
-        return canonical_json(one) != canonical_json(other)
+        return _token(one) != _token(other)
     return type(one) is not type(other) or one != other
+
+
+def _token(value: Any) -> bytes:
+    """The same for equal values; what nests too deeply for JSON counts with the order of its members."""
+    try:
+        return canonical_json(value)
+    except NotJsonError:
+        return repr(value).encode()
 
 
 def _text(path: Path) -> str:
@@ -145,7 +155,10 @@ def _aligned(path: Path, old: list[Any], new: list[Any], room: _Room) -> Iterato
 
 def _blocks(old: list[Any], new: list[Any], room: _Room) -> list[tuple[int, int, int, int]]:
     """The stretches that are not equal, by where they begin and end on both sides."""
-    a, b = list(map(canonical_json, old)), list(map(canonical_json, new))
+    if room.left_bytes <= 0:
+        return [(0, len(old), 0, len(new))]
+    a, b = list(map(_token, old)), list(map(_token, new))
+    room.left_bytes -= sum(map(len, a)) + sum(map(len, b))
     start = _common_start(a, b)
     a, b = a[start:], b[start:]
     end = _common_start(a[::-1], b[::-1])
@@ -184,7 +197,5 @@ def _masked(found: Difference, digest: Digest | None) -> Difference:
     root = found.path.partition(".")[0].partition("[")[0]
     if root not in _HIDDEN_FIELDS and _LAST_APPLIED not in f"{found.path}{(found.old, found.new)!r}":
         return found
-    old, new = (
-        None if one is None or digest is None else digest(canonical_json(one)) for one in (found.old, found.new)
-    )
+    old, new = (None if one is None or digest is None else digest(_token(one)) for one in (found.old, found.new))
     return Difference(change=found.change, path=found.path, old=old, new=new, is_secret=True)

@@ -23,6 +23,7 @@ _OF_THE_SERVER = ("creationTimestamp", "generation", "managedFields", "resourceV
 _PATH_MASKED = 10 * PATH_CHARACTERS
 _BEFORE = 40  # characters in front of the first difference of long values
 _CUT_MARK = "…"
+_TOO_DEEP = '"(nests too deeply to be shown)"'
 _STEPS_AT_MOST = 100_000  # of the comparison of one object
 _DIFFERENCES_AT_MOST = 10_000  # that are counted
 
@@ -93,10 +94,17 @@ def _field(found: Difference, hide: Hide) -> PlannedField:
 
 def _values(found: Difference, hide: Hide) -> Iterator[str | None]:
     """All is masked before anything is cut: the mask does not know the middle of a long value."""
-    old, new = (hide(orjson.dumps(value).decode()) for value in (found.old, found.new))
+    old, new = (hide(_json(value)) for value in (found.old, found.new))
     start = _common_start(old, new) if found.change is FieldChange.CHANGED else 0
     yield _part(old, start) if found.change is not FieldChange.ADDED else None
     yield _part(new, start) if found.change is not FieldChange.REMOVED else None
+
+
+def _json(value: Any) -> str:
+    try:
+        return orjson.dumps(value).decode()
+    except TypeError:  # orjson's limit is lower than that of what is decoded
+        return _TOO_DEEP
 
 
 def _part(text: str, start: int) -> str:

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rukpak_py.apply import field_differences
 from rukpak_py.apply.field_differences import Difference, FieldChange, differences
+from rukpak_py.core.objects import canonical_json
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab", max_size=2),
@@ -101,6 +103,21 @@ def test_long_path_is_not_written_for_what_is_equal() -> None:
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100 * 1024 * 1024
+
+
+def test_entries_of_deep_lists_are_not_read_at_every_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    old, new = ([0, ["x" * 1_000_000, leaf]] for leaf in (1, 2))
+    for _ in range(200):
+        old, new = [0, old], [0, new]
+    read = []
+
+    def watched(value: object) -> bytes:
+        read.append(len(token := canonical_json(value)))
+        return token
+
+    monkeypatch.setattr(field_differences, "canonical_json", watched)
+    assert found(old, new) == [("changed", "[1]" * 202)]
+    assert sum(read) < 50_000_000
 
 
 def test_after_the_last_step_values_are_told_as_a_whole() -> None:

@@ -9,8 +9,9 @@ import pytest
 from rukpak_py.api.names import APPLIED_ANNOTATION
 from rukpak_py.apply.ignored import IgnoredField
 from rukpak_py.apply.planned_fields import FieldChanges, changed_fields
-from rukpak_py.apply.upgrade_document import FIELDS_OF_OBJECT, PATH_CHARACTERS, VALUE_CHARACTERS
+from rukpak_py.apply.upgrade_document import FIELDS_OF_OBJECT, PATH_CHARACTERS, VALUE_CHARACTERS, PlannedField
 from rukpak_py.core.masking import Mask
+from rukpak_py.core.nesting import ACCEPTED
 from tests.manifests import Document, config_map, manifest, workload
 
 PASSWORD = "correct-horse-battery"
@@ -100,6 +101,25 @@ def test_fields_beyond_the_limit_are_counted() -> None:
     assert (len(found.fields), found.left_out) == (FIELDS_OF_OBJECT, 8)
     (long,) = changes(config_map("a", "ns"), config_map("a", "ns", **{"k" * 9_999: "v"})).fields
     assert len(long.path) <= PATH_CHARACTERS
+
+
+@pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
+@pytest.mark.parametrize("form", ["[%s]", '{"a":%s}'])
+def test_values_that_nest_deeply_are_compared(form: str, kind: str) -> None:
+    def side(leaf: str) -> bytes:
+        for _ in range(ACCEPTED):
+            leaf = form % leaf
+        return f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"a"}},"data":{leaf}}}'.encode()
+
+    def found(old: bytes, new: bytes) -> tuple[PlannedField, ...]:
+        return changed_fields(old, new, hide=str, digest=lambda value: hashlib.sha256(value).hexdigest()).fields
+
+    flat = f'{{"apiVersion":"v1","kind":"{kind}","metadata":{{"name":"a"}},"data":3}}'.encode()
+    assert len(found(side("1"), side("2"))) == 1
+    assert found(side("1"), side("1")) == ()
+    (one,) = found(side("1"), flat)
+    assert one.old is not None
+    assert len(one.old) < VALUE_CHARACTERS
 
 
 def test_differences_are_not_counted_forever() -> None:
