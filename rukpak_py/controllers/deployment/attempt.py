@@ -23,8 +23,8 @@ from rukpak_py.controllers.deployment.external_values import NO_VALUES, FoundVal
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.kinds import recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
-from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey
-from rukpak_py.core.objects import Object
+from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey, Subject
+from rukpak_py.core.objects import Object, ObjectKey
 from rukpak_py.formats.by_class import Classes, is_nondeterministic
 from rukpak_py.formats.format import ChartRenderer
 from rukpak_py.formats.helm.request import ValuesDocument
@@ -115,9 +115,15 @@ class Attempt:
         )
 
     @property
-    def subject(self) -> tuple[ContentKey, Account | None]:
-        """Subject of an answer that holds: the same content, for the same account."""
-        return self.content, self.account
+    def subject(self) -> Subject:
+        """Subject of an answer that holds: the same content, for the same account, judged as strictly."""
+        return self.content, self.account, self.deployment.spec.crd_safety
+
+    @property
+    def warnings(self) -> dict[ObjectKey, str]:
+        """Warnings of the gates that let this content pass, not told yet."""
+        passed = (one for one in self.state.passed_gates.values() if one.subject == self.subject)
+        return {key: text for one in passed for key, text in one.warnings.items()}
 
     @property
     def is_settled(self) -> bool:

@@ -21,6 +21,7 @@ from rukpak_py.controllers.deployment.certificates import certificate_failures
 from rukpak_py.controllers.deployment.permission_review import PermissionReview
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state_parts import NO_WARNINGS, Passed
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Words
@@ -107,23 +108,30 @@ class Gates:
 
     async def _asked(self, gate: Gate, attempt: Attempt, candidate: Candidate) -> AnyRefusal | None:
         passed = attempt.state.passed_gates
-        if gate.holds and passed.get(gate.name) == attempt.subject:
+        before = passed.get(gate.name)
+        if gate.holds and before is not None and before.subject == attempt.subject:
             return None
         answer = await gate.ask(candidate)
-        if isinstance(answer, PassedWithWarnings):
-            attempt.state.gate_warnings.update(answer.warnings)
-            answer = None
-        if gate.holds and answer is None:
-            passed[gate.name] = attempt.subject
-        return answer
+        if answer is not None and not isinstance(answer, PassedWithWarnings):
+            return answer
+        if gate.holds:
+            passed[gate.name] = Passed(attempt.subject, answer.warnings if answer is not None else NO_WARNINGS)
+        return None
 
     @staticmethod
     def warnings(attempt: Attempt) -> tuple[Fact, ...]:
         """Warnings of the gates that let the content pass, once."""
-        warnings, attempt.state.gate_warnings = attempt.state.gate_warnings, {}
+        warnings, passed = attempt.warnings, attempt.state.passed_gates
+        for name in [name for name, one in passed.items() if one.subject == attempt.subject]:
+            passed[name] = Passed(attempt.subject)
         return tuple(
             Fact(cause=Cause.CRD_WARNING, detail=Words(words=text), objects=(key,)) for key, text in warnings.items()
         )
+
+    def ask_again(self, attempt: Attempt) -> None:
+        """The content has waited since the gates let it pass, and what they have looked at may have changed."""
+        for gate in GATES:
+            attempt.state.passed_gates.pop(gate.name, None)
 
     def review_permissions_again(self, attempt: Attempt) -> None:
         """A right has been taken away since the gate let the content pass."""

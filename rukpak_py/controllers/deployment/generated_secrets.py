@@ -37,6 +37,7 @@ from rukpak_py.controllers.deployment.rendering import (
     render_options,
 )
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING, rendering_failed
+from rukpak_py.controllers.deployment.state_parts import Passed
 from rukpak_py.controllers.jobs import Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.result.causes import Cause
@@ -157,12 +158,12 @@ class GeneratedSecrets:
             if attempt.is_wanted:
                 passed.pop(_NAME, None)  # what has passed is not wanted any more
             return ()
-        if passed.get(_NAME) == attempt.subject:
+        if passed.get(_NAME) == Passed(attempt.subject):
             return ()
         changed = [one for one in await _changed(planned) if not _is_accepted(one, attempt)]
         found: Progress | tuple[Fact, ...] = await self._told(attempt, active, changed) if changed else ()
         if not isinstance(found, Progress):
-            passed[_NAME] = attempt.subject
+            passed[_NAME] = Passed(attempt.subject)
         return found
 
     async def _told(

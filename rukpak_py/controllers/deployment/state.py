@@ -11,7 +11,6 @@ from collections.abc import Callable, Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from time import monotonic
 
-from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.template_hash import template_hash_of
 from rukpak_py.apply.deletions import Deletion
@@ -28,6 +27,7 @@ from rukpak_py.controllers.deployment.state_parts import (
     CreatedByThisInstall,
     FailedAttempt,
     FormerObjects,
+    Passed,
     PendingWaits,
     QuietFacts,
     RenderingFailures,
@@ -69,10 +69,7 @@ class DeploymentState:
     kept_crds_judged_at: float = float("-inf")  # when the instances of CRDs that are kept for theirs were listed last
     schemas_changed_at: float = float("-inf")  # when an upgrade wrote CRDs of which its content has instances
     facts: dict[ContentKey, ContentFacts] = field(default_factory=dict)  # of content that was rendered
-    passed_gates: dict[str, tuple[ContentKey, Account | None]] = field(
-        default_factory=dict
-    )  # by name, of those whose answer holds
-    gate_warnings: dict[ObjectKey, str] = field(default_factory=dict)  # of gates that let it pass, not told yet
+    passed_gates: dict[str, Passed] = field(default_factory=dict)  # by name, of those whose answer holds
     values: UsedValues = field(default_factory=UsedValues)
     mask: SecretMask = field(default_factory=SecretMask)
     failures: RenderingFailures = field(default_factory=RenderingFailures)  # of content that was rendered
@@ -96,7 +93,6 @@ class DeploymentState:
             tried=self.tried.copied(),
             pace=Pace(),
             passed_gates=dict(self.passed_gates),
-            gate_warnings=dict(self.gate_warnings),
         )
 
     def template_hash(self, deployment: BundleDeployment) -> str:

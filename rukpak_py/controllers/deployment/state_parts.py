@@ -8,12 +8,15 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from math import inf
 from time import monotonic
-from typing import NamedTuple
+from types import MappingProxyType
+from typing import NamedTuple, TypeAlias
 
 from msgspec import Struct
 from msgspec.structs import replace
 
+from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import RecordedValues
+from rukpak_py.api.deployment_spec import CrdSafety
 from rukpak_py.api.reading import to_json
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.certificates.wanted import WantedCertificates
@@ -26,6 +29,8 @@ from rukpak_py.core.objects import GroupKind, ObjectKey, canonical_json
 from rukpak_py.formats.format import OFFLINE_RENDERING, ContentDescription, Rendering
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import CRDS, NAMESPACES
+
+NO_WARNINGS: Mapping[ObjectKey, str] = MappingProxyType({})
 
 
 class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="camel"):
@@ -52,6 +57,16 @@ class ContentKey(Struct, frozen=True, kw_only=True, omit_defaults=True, rename="
     def job(self) -> tuple[str, ...]:
         """The key of its rendering among the jobs, which begins with the uid."""
         return self.deployment, canonical_json(to_json(self)).decode()
+
+
+Subject: TypeAlias = tuple[ContentKey, Account | None, CrdSafety]  # of an answer that holds
+
+
+class Passed(NamedTuple):
+    """That a gate let content pass. `warnings`: about its objects, not told yet."""
+
+    subject: Subject
+    warnings: Mapping[ObjectKey, str] = NO_WARNINGS
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

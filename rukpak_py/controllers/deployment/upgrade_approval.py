@@ -153,7 +153,7 @@ class UpgradeApproval:
             replaced=replaced,
             prunes=attempt.deployment.spec.prune.enabled,
             skips_hooks=skips_hooks(attempt.deployment),
-            crds=dict(attempt.state.gate_warnings),
+            crds=attempt.warnings,
         )
 
 

@@ -4,14 +4,16 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from msgspec import structs
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, InstalledKind
-from rukpak_py.api.deployment_spec import Adopt
+from rukpak_py.api.deployment_spec import Adopt, CrdSafety
 from rukpak_py.api.install_options import InstallOptions
+from rukpak_py.apply.crd_review import CrdReview
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.permissions.permission import Permission
-from rukpak_py.apply.plan import Plan, make_plan
+from rukpak_py.apply.plan import Change, Plan, make_plan
 from rukpak_py.apply.preflight import AnyRefusal, GatePhase, OwnerIsGone, Refusal, RefusedObjects
 from rukpak_py.apply.preflight.permissions import MissingPermissions
 from rukpak_py.apply.results import DryRun, Failure, FailureKind, kind_wake, namespace_wake
@@ -22,10 +24,11 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
+from rukpak_py.controllers.deployment.state_parts import Passed
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, Requirement
-from rukpak_py.kube.resources import CONFIG_MAPS
-from tests.manifests import config_map
-from tests.unit.apply.lives import OWNER, desired, key, live
+from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
+from tests.manifests import config_map, crd
+from tests.unit.apply.lives import OWNER, desired, key, live, owned
 from tests.unit.controllers.deployment.parts import BASKET, FORMER, FakeCluster, attempt, content_key, target_of
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient
 from tests.unit.controllers.values import OTHER_DIGEST, deployment, unpacked
@@ -261,9 +264,80 @@ async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
     for is_refused in (True, False, False):
         assert bool(await bench.gates.refusals(GatePhase.PLAN, one, candidate)) is is_refused
     assert len(asked) == 2, "a refusal is asked for again, and a yes holds"
-    one.state.passed_gates["olm"] = content_key("sha256:other"), None
+    one.state.passed_gates["olm"] = Passed((content_key("sha256:other"), None, CrdSafety.ENFORCE))
     await bench.gates.refusals(GatePhase.PLAN, one, candidate)
     assert len(asked) == 3, "other content was let through since"
+
+
+CRD = desired(crd("shop.example.org"))
+CRD_LIVE = live(gvk=CRDS.gvk, namespace="", **owned("things.shop.example.org"))
+CRD_PLAN = make_plan([CRD], live={CRD.key: CRD_LIVE}, owned={}, fields={}, owner=OWNER, adopt=Adopt.NEVER)
+
+
+@dataclass
+class Reviews:
+    """Reviews of one CRD that an upgrade changes, as they are at the moment."""
+
+    bench: Bench
+    warns: tuple[str, ...] = ()
+    breaks: tuple[str, ...] = ()
+    asked: int = 0
+
+    async def _review(self, change: Change) -> CrdReview:
+        self.asked += 1
+        return CrdReview(name=change.key.name, warns=self.warns, breaks=self.breaks)
+
+    async def refusals(self, one: Attempt, *, is_upgrade: bool = True) -> tuple[AnyRefusal, ...]:
+        candidate = self.bench.gates.candidate(one, RENDERED, None, target_of(one, FakeClient()))
+        candidate = replace(candidate, plan=CRD_PLAN, is_upgrade=is_upgrade, review_crd=self._review)
+        return await self.bench.gates.refusals(GatePhase.PLAN, one, candidate)
+
+
+@pytest.fixture
+def reviews(bench: Bench) -> Reviews:
+    return Reviews(bench)
+
+
+async def test_warnings_belong_to_the_content_that_they_are_about(reviews: Reviews) -> None:
+    installed, second = attempt(of=INSTALLED), attempt(of=INSTALLED, bundle=unpacked(digest=OTHER_DIGEST))
+    second = replace(second, state=installed.state)
+    reviews.warns = ("color is narrower",)
+    assert await reviews.refusals(second) == ()
+    assert list(second.warnings) == [CRD.key]
+    assert not installed.warnings
+    assert reviews.bench.gates.warnings(installed) == ()
+    assert list(second.warnings) == [CRD.key], "they were not told of other content"
+
+    third = replace(second, options=InstallOptions(config={"x": 1}))
+    reviews.warns = ()
+    assert await reviews.refusals(third) == ()
+    assert not third.warnings
+
+
+async def test_warnings_are_told_once_and_renewed_when_gates_are_asked_again(reviews: Reviews) -> None:
+    one = attempt(of=INSTALLED)
+    reviews.warns = ("color is narrower",)
+    await reviews.refusals(one)
+    assert len(reviews.bench.gates.warnings(one)) == 1
+    await reviews.refusals(one)
+    assert reviews.bench.gates.warnings(one) == ()
+    reviews.bench.gates.ask_again(one)
+    await reviews.refusals(one)
+    assert len(one.warnings) == 1
+    reviews.warns = ()
+    reviews.bench.gates.ask_again(one)
+    await reviews.refusals(one)
+    assert not one.warnings
+    assert reviews.asked == 3
+
+
+async def test_stricter_safety_of_crds_asks_again_about_what_has_passed(reviews: Reviews) -> None:
+    reviews.breaks = ("color is required",)
+    spec = INSTALLED.spec
+    lenient = attempt(of=structs.replace(INSTALLED, spec=structs.replace(spec, crd_safety=CrdSafety.WARN)))
+    assert await reviews.refusals(lenient) == ()
+    strict = replace(lenient, deployment=INSTALLED)
+    assert await reviews.refusals(strict)
 
 
 ROBOT = Account("apps", "robot")
