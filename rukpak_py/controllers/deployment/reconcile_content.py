@@ -43,7 +43,7 @@ from rukpak_py.controllers.deployment.planning import Planned, Planner, complete
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
-from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval, has_waited
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import AccountMissing
@@ -221,18 +221,29 @@ class ContentReconciler:
         refusals = await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
         return self._certificates.without_held(attempt, refusals)
 
+    async def _refusals_of_now(
+        self, attempt: Attempt, candidate: Candidate, *, may_write: bool
+    ) -> tuple[AnyRefusal, ...]:
+        """The same where no former answer counts, nor one about the content alone."""
+        self._gates.ask_again(attempt)
+        refusals = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
+        return refusals or await self._refusals_of_plan(attempt, candidate, may_write=may_write)
+
     async def _may_begin(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned, candidate: Candidate
     ) -> tuple[Fact, ...] | Progress:
         """Ask everything that has a say before the first write: gates, generated passwords, approval and windows.
 
-        Once an approval is used the gates are asked again, because nothing was released before.
+        Before an upgrade that waited begins, its plan is made again from fresh answers of the gates. Once it is
+        recorded that one begins the gates are asked again, because nothing was released before.
         """
         if candidate.is_upgrade and (left := schema_lag(attempt.state, monotonic())) > 0:
             return Progress(facts=(look_again(left),), reached=Reached.PARTLY)
         may_wait = self._approval.may_wait(attempt, active, planned.plan)
         is_free = not may_wait and not self._approval.must_record(attempt, active, planned.plan)
-        refusals = await self._refusals_of_plan(attempt, candidate, may_write=is_free)
+        waited = has_waited(attempt) and not candidate.is_installed
+        ask = self._refusals_of_now if waited and not may_wait else self._refusals_of_plan
+        refusals = await ask(attempt, candidate, may_write=is_free)
         if refusals:
             return await self._refused_plan(attempt, planned, refusals)
         told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
@@ -240,9 +251,13 @@ class ContentReconciler:
             return told
         if planned.held and may_wait:
             return Progress(facts=(*told, planned.hidden.fact(Cause.KINDS_HELD_BACK)))
-        waits = await (
-            self._approval.decide(attempt, active, rendered, planned) if may_wait else self._approval.record(attempt)
-        )
+        waits = await self._approval.decide(attempt, active, rendered, planned) if may_wait else None
+        if waits is None and may_wait and waited:
+            refusals = await self._refusals_of_now(attempt, candidate, may_write=False)
+            if refusals:
+                return await self._refused_plan(attempt, planned, refusals)
+            waits = await self._approval.decide(attempt, active, rendered, planned)
+        waits = waits or await self._approval.record(attempt)
         if waits is not None:
             return Progress(facts=told) + waits
         refusals = await self._refusals_of_plan(attempt, candidate, may_write=True)

@@ -89,7 +89,7 @@ class UpgradeApproval:
     async def decide(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned
     ) -> Progress | None:
-        """None: it may begin, and that is recorded."""
+        """None: it may begin."""
         plan = await self.plan_of(attempt, active, rendered, planned)
         if isinstance(plan, Progress):
             return plan
@@ -98,7 +98,7 @@ class UpgradeApproval:
         decision = decide(attempt.deployment, plan, datetime.fromtimestamp(clock.wall, UTC), unmet)
         if decision.reason is not None:
             return _pending(attempt, plan, decision, clock)
-        return await self.record(attempt)
+        return None
 
     async def record(self, attempt: Attempt) -> Progress | None:
         """Record that it begins. None: that stands in the status."""
@@ -234,6 +234,12 @@ def wanted_since(attempt: Attempt) -> int:
     if pending is None or not is_about(pending, attempt) or generation - status.observed_generation > 1:
         return generation
     return pending.wanted_since
+
+
+def has_waited(attempt: Attempt) -> bool:
+    """Whether its plan was made at an earlier look."""
+    pending = attempt.deployment.status.pending_upgrade
+    return attempt.is_wanted and pending is not None and is_about(pending, attempt)
 
 
 def is_about(pending: PendingUpgrade, attempt: Attempt) -> bool:

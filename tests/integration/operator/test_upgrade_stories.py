@@ -14,7 +14,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, SECRETS
 from tests import manifests
 from tests.integration.operator import charts
 from tests.integration.operator.conftest import StartOperator
-from tests.integration.operator.kinds import instance
+from tests.integration.operator.kinds import instance, things
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
 from tests.integration.operator.upgrading import (
@@ -106,6 +106,58 @@ async def test_version_of_a_crd_that_goes_keeps_an_upgrade_from_being_safe(tenan
     plan = pending(deployment)
     assert plan["verdict"] == "NeedsReview"
     assert any("v1" in line for line in plan["crds"])
+    assert await installed(tenant) == "one"
+
+
+@pytest.mark.parametrize("spec", [{"upgrades": MANUAL}, {"upgrades": {"approval": "Automatic"}}], ids=str)
+async def test_value_that_is_stored_while_an_upgrade_waits_is_not_lost(
+    tenant: Tenant, operator: Operator, spec: Document
+) -> None:
+    """Once it may begin, by an approval or because the rules changed, its gates look at the objects of that moment."""
+    group = f"{tenant.name}.rukpak.test"
+    await publish(tenant, "one", crd(group, schema=strings("a", "b")))
+    await publish(tenant, "two", crd(group, schema=strings("a")))
+    await tenant.deploy("one", upgrades=MANUAL)
+    await tenant.ready()
+    await tenant.deploy("two", upgrades=MANUAL)
+    digest = pending(await waits(tenant))["digest"]
+    stored = instance(group, "v1", "late", tenant.namespace, b="precious")
+    await tenant.admin.create(things(group), tenant.namespace, orjson.dumps(stored))
+
+    if spec["upgrades"] == MANUAL:
+        await annotate(tenant, digest)
+    else:
+        await tenant.deploy("two", **spec)
+    deployment = await tenant.until(
+        lambda one: condition(one, "Installed").get("reason") == "UpgradeFailed", what="it is refused"
+    )
+    assert f"{tenant.namespace}/late" in condition(deployment, "Installed")["message"]
+    assert await installed(tenant) == "one"
+    assert "upgrade" not in deployment["status"], "it has not begun"
+    assert (await tenant.read(things(group), tenant.namespace, "late"))["spec"] == {"b": "precious"}
+
+    await tenant.admin.patch(things(group), tenant.namespace, "late", b'{"spec":{"b":null}}')
+    await upgraded(tenant, "two")
+
+
+async def test_stricter_safety_of_crds_counts_for_an_upgrade_that_waits(tenant: Tenant, operator: Operator) -> None:
+    group = f"{tenant.name}.rukpak.test"
+    schema, required = strings("a"), strings("a")
+    required["properties"]["spec"]["required"] = ["a"]
+    await publish(tenant, "one", crd(group, schema=schema))
+    await publish(tenant, "two", crd(group, schema=required))
+    await tenant.deploy("one", upgrades=MANUAL)
+    await tenant.ready()
+    stored = instance(group, "v1", "bare", tenant.namespace)
+    await tenant.admin.create(things(group), tenant.namespace, orjson.dumps(stored))
+    await tenant.deploy("two", upgrades=MANUAL, crdSafety="Warn")
+    found = pending(await waits(tenant))
+    assert any("spec.a" in line for line in found["crds"]), found
+    await tenant.deploy("two", upgrades=MANUAL, crdSafety="Enforce")
+    deployment = await tenant.until(
+        lambda one: condition(one, "Installed").get("reason") == "UpgradeFailed", what="it is refused"
+    )
+    assert "spec.crdSafety: Warn" in condition(deployment, "Installed")["message"]
     assert await installed(tenant) == "one"
 
 

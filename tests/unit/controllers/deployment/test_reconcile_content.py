@@ -2,15 +2,17 @@
 
 import dataclasses
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from msgspec import structs
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, KeptObject, KeptReason
 from rukpak_py.api.names import HELM_CLASS, RECONCILE_AT_ANNOTATION
+from rukpak_py.api.upgrades import PendingUpgrade
 from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import Plan
@@ -106,6 +108,8 @@ class Stages:
     hidden_error: Exception | None = None
     missing: Account | None = None
     waits: Progress | None = None  # of an upgrade that may have to wait: why it does
+    may_begin: bool = False  # as its plan was when it waited
+    refuses_now: bool = False  # once the gates are asked again
     records: bool = False  # that it begins
     called: list[str] = field(default_factory=list)
     lives: dict[ObjectKey, ObservedObject] = field(default_factory=dict)
@@ -208,8 +212,13 @@ class Stages:
         self.called.append("record")
 
     async def decide(self, *_: object) -> Progress | None:
+        may_begin = self.may_begin and "decide" not in self.called
         self.called.append("decide")
-        return self.waits
+        return None if may_begin else self.waits
+
+    def ask_again(self, _attempt: Attempt) -> None:
+        self.called.append("ask again")
+        self.refusing = GatePhase.PLAN if self.refuses_now else self.refusing
 
     def without_held(self, _attempt: Attempt, refusals: tuple[AnyRefusal, ...]) -> tuple[AnyRefusal, ...]:
         return refusals
@@ -255,6 +264,44 @@ async def test_nothing_is_released_or_written_before_an_upgrade_may_begin() -> N
     progress = await content_of(stages).reconcile_content(wanted(), None)
     assert stages.called == ["CONTENT", "plan", "PLAN", "DRY_RUN", "decide", "drop superseded"]
     assert (causes_of(progress), progress.reached) == ([Cause.UPGRADE_NOT_APPROVED], Reached.NOTHING)
+
+
+def waited() -> Attempt:
+    """An upgrade with a plan in the status."""
+    one = wanted()
+    pending = PendingUpgrade(digest="d", bundle="b", reason="NotApproved", verdict="Safe")
+    pending = structs.replace(pending, content=one.bundle.status.digest, options=one.options.digest)
+    status = structs.replace(one.deployment.status, pending_upgrade=pending)
+    return replace(one, deployment=structs.replace(one.deployment, status=status))
+
+
+@pytest.mark.parametrize(
+    ("refuses_now", "after", "cause"),
+    [(True, ["PLAN"], Cause.REFUSED), (False, ["PLAN", "DRY_RUN", "decide"], Cause.UPGRADE_NOT_APPROVED)],
+    ids=["the gates refuse", "the plan became another one"],
+)
+async def test_an_upgrade_that_waited_begins_only_after_fresh_answers_of_the_gates(
+    after: list[str], cause: Cause, *, refuses_now: bool
+) -> None:
+    waits = Progress(facts=(Fact(cause=Cause.UPGRADE_NOT_APPROVED),))
+    stages = Stages(refusing=None, waits=waits, may_begin=True, refuses_now=refuses_now)
+    progress = await content_of(stages).reconcile_content(waited(), None)
+    assert stages.called[2:-1] == ["PLAN", "DRY_RUN", "decide", "ask again", "CONTENT", *after]
+    assert causes_of(progress) == [cause]
+
+
+async def test_an_upgrade_that_never_waited_asks_the_gates_once_before_it_is_recorded() -> None:
+    waits = Progress(facts=(Fact(cause=Cause.UPGRADE_NOT_APPROVED),))
+    stages = Stages(refusing=None, waits=waits, may_begin=True)
+    await content_of(stages).reconcile_content(wanted(), None)
+    assert "ask again" not in stages.called
+    assert stages.called.index("record") == stages.called.index("decide") + 1
+
+
+async def test_an_upgrade_that_need_not_wait_any_more_counts_no_former_answer() -> None:
+    stages = Stages(refusing=None, refuses_now=True)
+    await content_of(stages).reconcile_content(waited(), None)
+    assert stages.called == ["CONTENT", "plan", "ask again", "CONTENT", "PLAN", "drop superseded"]
 
 
 # Certificates
