@@ -30,7 +30,7 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
-from rukpak_py.controllers.deployment.undo import Unavailable, Undo, Undone
+from rukpak_py.controllers.deployment.undo import AGAIN_SECONDS, Unavailable, Undo, Undone
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
@@ -363,7 +363,7 @@ def _without_account(deployment: BundleDeployment) -> list[Fact]:
 
 def _not_had(back: Unavailable) -> Progress:
     """Report that the revision cannot be had that a failed upgrade is undone by."""
-    return _not_kept(Words(words=back.why)) if back.why else NO_PROGRESS
+    return _not_kept(Words(words=back.why)) if back.why else _about(look_again(AGAIN_SECONDS))
 
 
 def _not_kept(detail: Detail) -> Progress:

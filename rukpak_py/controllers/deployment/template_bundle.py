@@ -11,6 +11,7 @@ owner need not have been allowed to impersonate that account. It is deleted, and
 A refresh makes another Bundle of the same template: its time stands in the status before, and is part of the name.
 """
 
+import logging
 from collections.abc import Callable, Collection, Container, Mapping
 
 from msgspec.structs import replace
@@ -42,12 +43,21 @@ from rukpak_py.controllers.result.bundle_details import BundleFails, BundleOfOth
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.controllers.writes import object_meta
-from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
+from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import AlreadyExistsError, KindNotServedError, NotFoundError, StaleError
+from rukpak_py.kube.errors import (
+    AlreadyExistsError,
+    ForbiddenError,
+    InvalidError,
+    KindNotServedError,
+    NotFoundError,
+    StaleError,
+)
 from rukpak_py.kube.resources import BUNDLES, not_served
 
+LOG = logging.getLogger(__name__)
+_REFUSALS = (ContentError, ConflictError, ForbiddenError, InvalidError)
 TEMPLATE_UNKNOWN = (
     "it cannot be created again, because status.history does not have its exact template: restore the former "
     "spec.template, or correct the new one"
@@ -100,22 +110,32 @@ class Templates:
     def active(self, deployment: BundleDeployment) -> Bundle | None:
         """The Bundle whose content is installed."""
         bundle = self._bundles.get(deployment.status.active_bundle)
-        controller = bundle.metadata.controller if bundle is not None else None
-        return bundle if controller is not None and controller.uid == deployment.metadata.uid else None
+        return bundle if bundle is not None and _is_controlled_by(bundle, deployment) else None
 
     def of_entry(self, deployment: BundleDeployment, entry: Installation) -> Bundle | None:
         """The Bundle of an entry of the history, with the content of then."""
         bundle = self._bundles.get(entry.bundle)
-        controller = bundle.metadata.controller if bundle is not None else None
-        is_ours = controller is not None and controller.uid == deployment.metadata.uid
-        return bundle if bundle is not None and is_ours and bundle.status.digest == entry.digest else None
+        if bundle is None or not _is_controlled_by(bundle, deployment):
+            return None
+        return bundle if bundle.status.digest == entry.digest else None
 
     async def restore_entry(self, deployment: BundleDeployment, entry: Installation) -> str:
-        """Make its missing Bundle again, as the history records it. The answer: why not."""
-        former = _as_recorded(deployment, entry)
+        """Make its missing Bundle again, as the history records it. The answer: why that never helps; empty: it may.
+
+        A request that fails refuses nothing, and neither does a source that does not answer.
+        """
+        former, known = _as_recorded(deployment, entry), self._bundles.get(entry.bundle)
         if former is None:
             return TEMPLATE_UNKNOWN
-        return await self._restored(former, entry.bundle)
+        if known is not None and _is_controlled_by(known, deployment):
+            return _why_useless(known, entry)
+        try:
+            await self._restore(former, entry.bundle)
+        except _REFUSALS as error:
+            return str(error)
+        except RukPakError as error:
+            LOG.info("Bundle %s is not made again yet: %s", entry.bundle, error)
+        return ""
 
     def shows_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:
         """Whether the Bundle of what is installed, or of a first install, lost its owner: to a deletion that orphans.
@@ -131,15 +151,17 @@ class Templates:
     async def restore_active(self, deployment: BundleDeployment) -> str:
         """Make the missing Bundle of what is installed again, as the history records it. The answer: why not."""
         name, as_installed = deployment.status.active_bundle, _as_installed(deployment)
-        return await self._restored(as_installed, name) if as_installed is not None else TEMPLATE_UNKNOWN
-
-    async def _restored(self, former: BundleDeployment, name: str) -> str:
+        if as_installed is None:
+            return TEMPLATE_UNKNOWN
         try:
-            if await self._existence.still_exists(former, is_doubtful=True):
-                await self._create(former, name, template_hash_of(former))
+            await self._restore(as_installed, name)
         except RukPakError as error:
             return str(error)
         return ""
+
+    async def _restore(self, former: BundleDeployment, name: str) -> None:
+        if await self._existence.still_exists(former, is_doubtful=True):
+            await self._create(former, name, template_hash_of(former))
 
     async def _create(self, deployment: BundleDeployment, name: str, wanted: str) -> Bundle:
         try:
@@ -156,8 +178,7 @@ class Templates:
             bundle = await make_ours(bundle, deployment)
         if self._bundles.put(bundle):
             self._on_new(name)
-        controller = bundle.metadata.controller
-        if controller is None or controller.uid != deployment.metadata.uid:
+        if not _is_controlled_by(bundle, deployment):
             raise ConflictError(
                 f'Bundle "{name}" exists and does not belong to this BundleDeployment; '
                 "delete that Bundle, or create it with another name"
@@ -213,6 +234,26 @@ class Templates:
             left = None  # gone, or another one by now
         if left is None:
             self._bundles.drop(bundle.metadata.name, bundle.metadata.uid)
+
+
+def _is_controlled_by(bundle: Bundle, deployment: BundleDeployment) -> bool:
+    controller = bundle.metadata.controller
+    return controller is not None and controller.uid == deployment.metadata.uid
+
+
+def _why_useless(bundle: Bundle, entry: Installation) -> str:
+    """Why the Bundle of the entry will not have the content of then. Empty: it may, when it is made or unpacked."""
+    name = bundle.metadata.name
+    if bundle.metadata.is_deleted:
+        return ""
+    if bundle.status.phase == BundlePhase.FAILING:
+        unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
+        if unpack_cause(bundle) is Cause.UNPACK_UNAVAILABLE or unpacked is None:
+            return ""
+        return f'Bundle "{name}" cannot be unpacked: {unpacked.message}'
+    if bundle.status.digest and bundle.status.digest != entry.digest:
+        return f'Bundle "{name}" has other content than revision {entry.revision}; delete that Bundle'
+    return ""
 
 
 def _as_installed(deployment: BundleDeployment) -> BundleDeployment | None:

@@ -6,8 +6,9 @@ from typing import Any
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle import Bundle, BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation
+from rukpak_py.api.conditions import Condition
 from rukpak_py.api.deployment_spec import BundleTemplate
 from rukpak_py.api.metadata import TemplateMeta
 from rukpak_py.api.names import (
@@ -16,6 +17,8 @@ from rukpak_py.api.names import (
     OWNER_KIND_LABEL,
     OWNER_NAME_LABEL,
     TEMPLATE_HASH_LABEL,
+    BundlePhase,
+    Reason,
 )
 from rukpak_py.api.reading import read_bundle, to_json
 from rukpak_py.api.source import Source
@@ -26,10 +29,18 @@ from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.core.errors import AccessError, ConflictError, UnavailableError
-from rukpak_py.kube.errors import KindNotServedError
+from rukpak_py.kube.errors import (
+    ApiError,
+    ForbiddenError,
+    InvalidError,
+    KindNotServedError,
+    ServerUnavailableError,
+    StaleError,
+    UnauthorizedError,
+)
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.unit.controllers.fakes import NOW, Clock, FakeClient, refusal
-from tests.unit.controllers.values import bundle, bundle_of, deployment, owner_of, source, spec
+from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, bundle, bundle_of, deployment, owner_of, source, spec
 
 SHOP = deployment()
 NAME = bundle_name("shop", template_hash(SHOP.spec.template))
@@ -256,6 +267,72 @@ async def test_a_bundle_that_was_replaced_is_not_deleted(bench: Bench) -> None:
     bench.client.put(BUNDLE_KIND, to_json(replace(past, metadata=replace(past.metadata, uid="another"))))
     await bench.templates.drop_superseded(SHOP, bench.there(bundle_of(SHOP)))
     assert past.metadata.name in bench.names
+
+
+@pytest.fixture
+def going_back(bench: Bench) -> Bench:
+    """The deployment is there, and asked for before its former Bundle is made again."""
+    bench.client.put(BUNDLE_DEPLOYMENT_KIND, to_json(SHOP))
+    return bench
+
+
+ENTRY = Installation(revision=1, bundle=NAME, digest=DIGEST, time="", template=SHOP.spec.template)
+
+
+@pytest.mark.parametrize("kind", [ServerUnavailableError, StaleError, UnauthorizedError])
+async def test_failed_request_does_not_refuse_the_former_bundle(going_back: Bench, kind: type[ApiError]) -> None:
+    going_back.client.failing["create"] = refusal(kind)
+    assert await going_back.templates.restore_entry(SHOP, ENTRY) == ""
+    del going_back.client.failing["create"]
+    assert await going_back.templates.restore_entry(SHOP, ENTRY) == ""
+    assert NAME in going_back.names
+
+
+async def test_former_bundle_that_is_still_being_deleted_is_waited_for(going_back: Bench) -> None:
+    going_back.there(bundle_of(SHOP, deletion_timestamp=NOW), seen=False)
+    assert await going_back.templates.restore_entry(SHOP, ENTRY) == ""
+
+
+@pytest.mark.parametrize("kind", [ForbiddenError, InvalidError])
+async def test_refused_former_bundle_is_told(going_back: Bench, kind: type[ApiError]) -> None:
+    going_back.client.failing["create"] = refusal(kind)
+    assert await going_back.templates.restore_entry(SHOP, ENTRY) == "test: refused"
+
+
+async def test_former_bundle_of_others_is_told(going_back: Bench) -> None:
+    going_back.there(bundle_of(deployment(uid="another")))
+    assert "does not belong to this BundleDeployment" in await going_back.templates.restore_entry(SHOP, ENTRY)
+
+
+async def test_entry_without_its_template_has_no_bundle(going_back: Bench) -> None:
+    assert "status.history" in await going_back.templates.restore_entry(SHOP, replace(ENTRY, template=None))
+
+
+def failing(reason: str) -> BundleStatus:
+    conditions = tuple(
+        Condition(type=kind, status="False", reason=why, message="no such commit", last_transition_time=NOW)
+        for kind, why in (("Unpacked", "UnpackFailed"), ("Ready", reason))
+    )
+    return BundleStatus(phase=BundlePhase.FAILING, conditions=conditions)
+
+
+@pytest.mark.parametrize(
+    ("status", "why"),
+    [
+        (BundleStatus(), ""),
+        (failing(Reason.UNAVAILABLE), ""),
+        (failing(Reason.CONTENT_ERROR), f'Bundle "{NAME}" cannot be unpacked: no such commit'),
+        (
+            BundleStatus(phase=BundlePhase.UNPACKED, digest=OTHER_DIGEST),
+            f'Bundle "{NAME}" has other content than revision 1; delete that Bundle',
+        ),
+    ],
+    ids=["new", "source away", "fails", "other content"],
+)
+async def test_former_bundle_that_is_there_is_not_made_again(going_back: Bench, status: BundleStatus, why: str) -> None:
+    going_back.there(bundle_of(SHOP, status=status))
+    assert await going_back.templates.restore_entry(SHOP, ENTRY) == why
+    assert going_back.client.calls == []
 
 
 def test_the_name_of_a_bundle_fits() -> None:

@@ -5,12 +5,14 @@ from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.install_options import options_of
+from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
 from rukpak_py.controllers.writes import WRITE_INTERVAL_SECONDS
+from rukpak_py.kube.errors import ServerUnavailableError
 from tests.unit.controllers.deployment.test_reconcile import (
     ACTIVE,
     FORMER,
@@ -23,6 +25,7 @@ from tests.unit.controllers.deployment.test_reconcile import (
     upgrading,
 )
 from tests.unit.controllers.deployment.test_reconcile import bench as bench  # noqa: PLC0414 - a fixture
+from tests.unit.controllers.fakes import refusal
 from tests.unit.controllers.result.concluding import fact, progress
 from tests.unit.controllers.values import DIGEST, OTHER_DIGEST, STARTED
 
@@ -160,3 +163,33 @@ async def test_other_content_ends_the_state(bench: Bench) -> None:
     await bench.reconcile()
     assert bench.content.asked[0] == ("reconcile", WANTED, "after")
     assert (bench.status.rollback, bench.status.active_bundle) == (None, WANTED)
+
+
+def without_former(bench: Bench) -> None:
+    former = bench.bundles.get(ACTIVE)
+    assert former is not None
+    bench.bundles.drop(ACTIVE, former.metadata.uid)
+    del bench.client.objects[BUNDLE_KIND, ACTIVE]
+    bench.client.failing["create"] = refusal(ServerUnavailableError)
+
+
+async def test_failed_request_for_the_former_bundle_refuses_no_rollback(bench: Bench) -> None:
+    begun(bench)
+    without_former(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert bench.status.upgrade is not None
+    assert not bench.status.upgrade.kept_because
+    del bench.client.failing["create"]
+    await bench.reconcile(LOOK)
+    assert ACTIVE in bench.names
+
+
+async def test_rollback_whose_bundle_could_not_be_made_is_looked_at_again(bench: Bench) -> None:
+    one = begun(bench)
+    without_former(bench)
+    record = RolledBack(revision=1, content=DIGEST, options=options_of(one.spec).digest, bundle=WANTED, time=STARTED)
+    status = replace(one.status, upgrade=None, rollback=record)
+    bench.put(replace(one, status=status, metadata=replace(one.metadata, resource_version="")))
+    assert (await bench.reconcile()).report_at is not None
