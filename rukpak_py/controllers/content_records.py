@@ -52,10 +52,11 @@ class ContentRecords:
             return record is not None and record.digest == digest
         return self.of_deployment(digest, deployment) is not None
 
-    def of_deployment(self, digest: str, deployment: str) -> BundleRecord | None:
+    def of_deployment(self, digest: str, deployment: str, *, spec_digest: str = "") -> BundleRecord | None:
         """Record of a Bundle of the deployment with this content, which may be gone."""
         found = (one for one in self._bundles.values() if (one.deployment, one.digest) == (deployment, digest))
-        return next(found, None) if deployment else None
+        of_spec = (one for one in found if spec_digest in {"", one.spec_digest})
+        return next(of_spec, None) if deployment else None
 
     async def keep(self, record: BundleRecord) -> None:
         self._recent[record.uid] = monotonic()

@@ -83,8 +83,11 @@ class Records(Protocol):
     def are_new(self) -> bool:
         """Whether this process is the first that keeps records: an operator without records made this content."""
 
-    def of_deployment(self, digest: str, deployment: str) -> BundleRecord | None:
-        """Record of a Bundle that the deployment with this uid has or had, with this content."""
+    def of_deployment(self, digest: str, deployment: str, *, spec_digest: str = "") -> BundleRecord | None:
+        """Record of a Bundle that the deployment with this uid has or had, with this content.
+
+        `spec_digest`: of a Bundle with this spec only.
+        """
 
     async def keep(self, record: BundleRecord) -> None:
         """Keep a record, which counts from now on. Where it cannot be written to disk now, it is written later."""

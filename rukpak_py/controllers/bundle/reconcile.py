@@ -35,6 +35,7 @@ from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     OtherContentFound,
     OtherThanInstalled,
+    OtherThanNamed,
     UnknownClass,
     Unpacking,
     UploadLost,
@@ -42,7 +43,7 @@ from rukpak_py.controllers.result.bundle_details import (
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress
 from rukpak_py.controllers.writes import StatusWriter, WriteResult, remove_finalizer
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
@@ -248,14 +249,18 @@ class BundleReconciler:
         pinned = self._jobs.pinned_digest(bundle)
         if pinned and found.digest != pinned:
             await self._jobs.clean_up(bundle)  # what it was read from is not to be read again
-            is_own = bool(self._jobs.unpacked_digest(bundle))
-            other = OtherContentFound(found=found.digest, unpacked=pinned)
-            detail = other if is_own else OtherThanInstalled(found=found.digest, installed=pinned)
-            return _about(Fact(cause=Cause.CONTENT_CHANGED, detail=detail))
+            return _about(Fact(cause=Cause.CONTENT_CHANGED, detail=self._other_than(bundle, found.digest)))
         progress = await self._pinning.pin(bundle, found)
         self._settle(bundle.metadata.uid)
         await self._jobs.clean_up(bundle)
         return progress
+
+    def _other_than(self, bundle: Bundle, found: str) -> Detail:
+        if unpacked := self._jobs.unpacked_digest(bundle):
+            return OtherContentFound(found=found, unpacked=unpacked)
+        if installed := self._jobs.accepted_digest(bundle):
+            return OtherThanInstalled(found=found, installed=installed)
+        return OtherThanNamed(found=found, named=self._jobs.pinned_digest(bundle))
 
     def _settle(self, uid: str) -> None:
         """Note that the content is present."""

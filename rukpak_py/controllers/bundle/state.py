@@ -39,6 +39,7 @@ class BundleState:
     has_news: bool = False  # of that node, since the job began
     checked_for: str | None = None  # the class of the deployment that the last job checked the content for
     installed: str = ""  # digest of what its deployment has installed by its name: nothing else is accepted
+    named: str = ""  # digest that its template names: nothing else is accepted, and it is checked like any content
     is_outdated: bool = False  # other content was uploaded since the job began
     refill_failure: str = ""  # why the last refill failed, until the content is present
 

@@ -9,7 +9,7 @@ A Bundle that was deleted and made again while its content is installed is new, 
 deployment knows what is installed: it is fetched as it was resolved then, and nothing else is accepted.
 
 Content that the deployment had before, from the same pinned source, comes from the store: a server that is gone does
-not keep a deployment from going back. A Bundle may ask for its content by digest, and gets no other.
+not keep a deployment from going back. A template may name its content by digest, and gets no other.
 """
 
 import asyncio
@@ -22,6 +22,7 @@ from rukpak_py.api.bundle import Bundle, pinned_source
 from rukpak_py.api.bundle_deployment import Installation
 from rukpak_py.api.names import SourceType
 from rukpak_py.api.source import Source
+from rukpak_py.api.template_hash import spec_digest
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.bundle.owners import FormerContent
 from rukpak_py.controllers.bundle.state import BundleStates
@@ -123,7 +124,11 @@ class UnpackJobs:
         self._jobs.start(bundle.metadata.name, _key(bundle), work, lane=lane, deadline=UNPACK_SECONDS)
 
     def pinned_digest(self, bundle: Bundle) -> str:
-        """Digest of the only content it may have: unpacked for it, or installed under its name. Empty: any."""
+        """Digest of the only content it may have: accepted before, or named by its template. Empty: any."""
+        return self.accepted_digest(bundle) or self._states.of(bundle.metadata.uid).named
+
+    def accepted_digest(self, bundle: Bundle) -> str:
+        """Digest of what was unpacked for it, or is installed under its name."""
         return self.unpacked_digest(bundle) or self._states.of(bundle.metadata.uid).installed
 
     def unpacked_digest(self, bundle: Bundle) -> str:
@@ -188,7 +193,7 @@ class UnpackJobs:
                     deployment=self.deployment_uid(bundle),
                     content_arrives=content_arrives,
                 )
-                result = await self._unpack(request, classes, pinned=self.pinned_digest(bundle))
+                result = await self._unpack(request, classes, accepted=self.accepted_digest(bundle))
             if installed is not None and source != bundle.spec.source:
                 result = _of_installed(result, source)
             if (label := _label(result)) is not None:
@@ -208,16 +213,17 @@ class UnpackJobs:
     async def _stored(self, bundle: Bundle, classes: Classes) -> Unpacked | None:
         """Take content that the deployment of the Bundle had before from the store. None: it has to be fetched.
 
-        A record shows that the deployment had it; the history alone, which others may have written, does not.
+        A record shows that the deployment had it; the history alone, which others may have written, does not. It had to
+        come from this source: who names a digest need not be allowed to read where another source had it from.
         """
         if self._formerly is None or self.unpacked_digest(bundle):
             return None
         former = await self._formerly(bundle)
+        self._states.of(bundle.metadata.uid).named = former.digest if former is not None and former.is_named else ""
         if former is None:
             return None
-        if former.is_named:
-            self._states.of(bundle.metadata.uid).installed = former.digest
-        record = self._records.of_deployment(former.digest, former.deployment)
+        of_spec = "" if former.is_of_source else spec_digest(bundle.spec)
+        record = self._records.of_deployment(former.digest, former.deployment, spec_digest=of_spec)
         if record is None:
             return None
         try:
@@ -226,16 +232,15 @@ class UnpackJobs:
                 tree = await self._content.load(former.digest)
                 if tree is None:
                     return None
-                converted = await self._content.check(
-                    classes, tree, is_directory=bundle.spec.source.is_directory(record.artifact_type)
-                )
+                stored = Fetched(tree=tree, resolved=bundle.spec.source, artifact_type=record.artifact_type)
+                converted = await self._checked(stored, classes, bundle.spec.source, accepted=former.digest)
                 digest = await self._content.keep(tree, converted)
         except RukPakError as error:
             LOG.info("%s: stored content is fetched again: %s", bundle.metadata.name, error)
             return None
         return Unpacked(digest=digest, resolved=bundle.spec.source, artifact_type=record.artifact_type)
 
-    async def _unpack(self, request: FetchRequest, classes: Classes, *, pinned: str) -> Result:
+    async def _unpack(self, request: FetchRequest, classes: Classes, *, accepted: str) -> Result:
         prefix = "source bundle content: "
         try:
             fetched = await self._sources.fetch(request)
@@ -243,7 +248,7 @@ class UnpackJobs:
                 return _waiting(fetched, request.source)
             await request.content_arrives()  # it has, whether the source said so or not
             prefix = ""
-            converted = await self._checked(fetched, classes, request.source, pinned=pinned)
+            converted = await self._checked(fetched, classes, request.source, accepted=accepted)
             prefix = PERSIST
             digest = await self._content.keep(fetched.tree, converted)
             if (image := fetched.resolved.image) is not None and "@" in image.ref:
@@ -258,13 +263,13 @@ class UnpackJobs:
         except RukPakError as error:
             return fetch_failed(error, f"{prefix}{advised(error)}")
 
-    async def _checked(self, fetched: Fetched, classes: Classes, source: Source, *, pinned: str) -> Tree | None:
+    async def _checked(self, fetched: Fetched, classes: Classes, source: Source, *, accepted: str) -> Tree | None:
         """The converted form. What was unpacked once is not judged again: its deployment may need it to go back."""
         tree, came_as_directory = fetched.tree, source.is_directory(fetched.artifact_type)
         try:
             return await self._content.check(classes, tree, is_directory=came_as_directory)
         except ContentError as error:
-            if not pinned or await asyncio.to_thread(lambda: tree.digest) != pinned:
+            if not accepted or await asyncio.to_thread(lambda: tree.digest) != accepted:
                 raise for_source(error, source, tree) from error
             return None
 

@@ -3,7 +3,7 @@
 from difflib import get_close_matches
 
 from rukpak_py.api.conditions import first_line
-from rukpak_py.api.names import BUNDLE_KIND, LEGACY_CLASSES
+from rukpak_py.api.names import BUNDLE_KIND, CONTENT_DIGEST_ANNOTATION, LEGACY_CLASSES
 from rukpak_py.controllers.result.progress import Detail, Objects
 
 CLASSES = tuple(LEGACY_CLASSES.values())
@@ -61,6 +61,20 @@ class OtherThanInstalled(Detail, frozen=True, kw_only=True):
         return (
             f"the source has other content now than what is installed by this Bundle: restore the old content in the "
             f"source, or {REFRESH} (found {self.found}, installed {self.installed})"
+        )
+
+
+class OtherThanNamed(Detail, frozen=True, kw_only=True):
+    """Other content than the template names, which is not stored, or was never unpacked from this source."""
+
+    found: str
+    named: str
+
+    def text(self, _: Objects, /) -> str:
+        return (
+            f"the source has other content than the annotation {CONTENT_DIGEST_ANNOTATION} of spec.template names: "
+            "remove the annotation to have what the source has now, or restore the old content in the source "
+            f"(found {self.found}, named {self.named})"
         )
 
 

@@ -236,9 +236,9 @@ class FakeRecords:
     def of(self, uid: str) -> BundleRecord | None:
         return self.kept.get(uid)
 
-    def of_deployment(self, digest: str, deployment: str) -> BundleRecord | None:
+    def of_deployment(self, digest: str, deployment: str, *, spec_digest: str = "") -> BundleRecord | None:
         found = (one for one in self.kept.values() if (one.deployment, one.digest) == (deployment, digest))
-        return next(found, None)
+        return next((one for one in found if spec_digest in {"", one.spec_digest}), None)
 
     async def keep(self, record: BundleRecord) -> None:
         self.kept[record.uid] = record

@@ -5,6 +5,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from rukpak_py.api.names import PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content import disk
@@ -81,6 +82,16 @@ async def test_content_belongs_to_recorded_bundles_and_deployments(records: Cont
     assert records.is_content_of(DIGEST, bundle="", deployment="d"), "the Bundle is gone, its deployment is not"
     assert not records.is_content_of(OTHER_DIGEST, bundle="", deployment="d")
     assert not records.is_content_of(DIGEST, bundle="", deployment="")
+
+
+async def test_record_of_a_spec_is_found_among_those_of_the_content(records: ContentRecords) -> None:
+    other = replace(RECORD, uid="v", spec_digest="sha256:other")
+    await records.keep(RECORD)
+    await records.keep(other)
+    assert records.of_deployment(DIGEST, "d") == RECORD
+    assert records.of_deployment(DIGEST, "d", spec_digest="sha256:other") == other
+    assert records.of_deployment(DIGEST, "d", spec_digest="sha256:third") is None
+    assert records.of_deployment(DIGEST, "another", spec_digest="sha256:other") is None
 
 
 async def test_a_record_that_cannot_be_written_counts_and_is_written_with_the_next_sweep(

@@ -24,13 +24,19 @@ from rukpak_py.api.source_types import Authorization, GitRef, GitSource, SecretR
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers import jobs
 from rukpak_py.controllers.bundle.kept_content import REFILLS_AT_ONCE
+from rukpak_py.controllers.bundle.owners import FormerContent
 from rukpak_py.controllers.bundle.pinning import Pinning
 from rukpak_py.controllers.bundle.reconcile import BundleReconciler
 from rukpak_py.controllers.bundle.state import BundleStates
 from rukpak_py.controllers.bundle.unpacking import UnpackJobs
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.queue import SETTLED, BackOff, Schedule, Turn
-from rukpak_py.controllers.result.bundle_details import InstalledContentGone, OtherThanInstalled, UnknownClass
+from rukpak_py.controllers.result.bundle_details import (
+    InstalledContentGone,
+    OtherThanInstalled,
+    OtherThanNamed,
+    UnknownClass,
+)
 from rukpak_py.controllers.result.cause_table import DENIED_SECONDS, WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.conclusion import Clock as Moment
 from rukpak_py.controllers.writes import StatusWriter
@@ -81,6 +87,7 @@ class Bench:
         self.deployment_class = PLAIN_CLASS
         self.installed: Installation | None = None
         self.installed_error: RukPakError | None = None
+        self.former: FormerContent | None = None
         self.reconciler = BundleReconciler(
             client=self.client.as_client(),
             bundles=self.bundles,
@@ -92,6 +99,7 @@ class Bench:
                 deployment_class=lambda _: self.deployment_class,
                 deployment_uid=lambda _: "uid-of-shop",
                 installed_as=self.installed_as,
+                formerly=self.formerly,
                 on_end=self.woken.append,
             ),
             content=self.content,
@@ -105,6 +113,9 @@ class Bench:
             on_news=self.told_of,
             clock=lambda: self.moment,
         )
+
+    async def formerly(self, _: Bundle) -> FormerContent | None:
+        return self.former
 
     async def installed_as(self, _: Bundle) -> Installation | None:
         if self.installed_error is not None:
@@ -326,6 +337,19 @@ async def test_the_old_content_is_accepted_when_it_comes_back(bench: Bench) -> N
 def installed(one: Source, digest: str = FILES.digest) -> Installation:
     template = BundleTemplate(spec=replace(spec(), source=one))
     return Installation(bundle="b", digest=digest, time=NOW, template=template)
+
+
+async def test_other_content_than_the_template_names_is_refused_with_the_way_out(bench: Bench) -> None:
+    bench.put(bundle())
+    bench.former = FormerContent(digest=FILES.digest, deployment="uid-of-shop", is_named=True, is_of_source=False)
+    bench.sources.tree = OTHER_FILES
+    assert await bench.unpack() == retried()
+    told = OtherThanNamed(found=OTHER_FILES.digest, named=FILES.digest)
+    assert conditions(bench.stored.status)["Unpacked"] == ("False", "ContentChanged", told.text(()))
+    assert bench.records.of("uid-of-b") is None
+    bench.former = None
+    assert await bench.unpack() == SETTLED
+    assert bench.stored.status.digest == OTHER_FILES.digest
 
 
 class TestABundleThatWasDeletedAndMadeAgainWhileItsContentIsInstalled:

@@ -55,6 +55,15 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         ),
     ),
     (
+        bundles.OtherThanNamed(found="d2", named="d1"),
+        (),
+        (
+            "the source has other content than the annotation core.rukpak.io/content-digest of spec.template names: "
+            "remove the annotation to have what the source has now, or restore the old content in the source "
+            "(found d2, named d1)"
+        ),
+    ),
+    (
         bundles.OtherThanInstalled(found="d2", installed="d1"),
         (),
         (
