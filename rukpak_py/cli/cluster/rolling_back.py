@@ -11,7 +11,7 @@ from typing import Any
 
 import msgspec
 
-from rukpak_py.api.bundle_deployment import BundleDeployment, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, Installation, InstallOutcome
 from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate
 from rukpak_py.api.install_options import ACCEPT_NEW_SECRETS, InstallOptions, installed_options, options_of
 from rukpak_py.api.installed import Installed, installed_of
@@ -107,13 +107,22 @@ def rollback_of(read: EditedDeployment, revision: int | None = None) -> Rollback
 
 
 def _entry(deployment: BundleDeployment, installed: Installed, revision: int | None) -> Installation:
-    """The entry to go back to: where the spec asks for something else, what is installed; else the one before."""
+    """The entry to go back to: where the spec asks for something else, what is installed; else the one before.
+
+    One that was undone, because it was not healthy in time, has to be asked for.
+    """
     history, name = installed.history, deployment.metadata.name
     if revision is None:
         at = 0 if _is_upgrading(deployment, history[0]) else 1
         if at >= len(history):
             raise DeploymentCommandError(f'BundleDeployment "{name}" has only revision {history[0].revision}')
-        return history[at]
+        found = next((one for one in history[at:] if one.outcome != InstallOutcome.ROLLED_BACK), None)
+        if found is None:
+            undone = ", ".join(str(one.revision) for one in history[at:])
+            raise DeploymentCommandError(
+                f'BundleDeployment "{name}": all revisions before were rolled back ({undone}); name one with --to'
+            )
+        return found
     found = next((one for one in history if one.revision == revision), None)
     if found is None:
         known = ", ".join(str(one.revision) for one in history)

@@ -74,6 +74,16 @@ def test_without_a_revision_it_is_the_one_before() -> None:
     assert found.change["template"]["spec"]["source"]["image"]["ref"] == "example.com/web@sha256:1"
 
 
+def test_revision_that_was_rolled_back_has_to_be_asked_for() -> None:
+    three = template(image("example.com/web@sha256:3"))
+    undone = msgspec.structs.replace(entry(2, TWO), outcome="RolledBack")
+    assert rollback_of(read(entry(3, three), undone, entry(1, ONE), wants=three)).entry.revision == 1
+    assert rollback_of(read(undone, entry(1, ONE), wants=three)).entry.revision == 1
+    assert rollback_of(read(entry(3, three), undone, entry(1, ONE), wants=three), 2).entry.revision == 2
+    with pytest.raises(DeploymentCommandError, match=r"rolled back \(2\); name one with --to"):
+        rollback_of(read(entry(3, three), undone, wants=three))
+
+
 def test_while_another_template_is_wanted_it_is_what_is_installed() -> None:
     three = template(image("example.com/web:3"))
     found = rollback_of(read(entry(2, TWO), entry(1, ONE), wants=three))
