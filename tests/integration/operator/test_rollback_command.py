@@ -8,7 +8,7 @@ import orjson
 import pytest
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, PLAIN_CLASS
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, CONTENT_DIGEST_ANNOTATION, PLAIN_CLASS
 from rukpak_py.cli.cluster import rolling_back
 from rukpak_py.cli.cluster.deployments import DeploymentCommandError
 from rukpak_py.formats.helm.process import HelmProgram
@@ -125,7 +125,26 @@ async def test_content_whose_source_is_gone_comes_from_the_store(
     await rolled_back(plane, tenant)
     deployment = await tenant.ready()
     assert await installed(tenant) == "one"
-    assert deployment["spec"]["template"]["metadata"]["annotations"]["core.rukpak.io/content-digest"]
+    assert deployment["spec"]["template"]["metadata"]["annotations"][CONTENT_DIGEST_ANNOTATION]
+
+
+async def test_source_that_is_changed_later_is_fetched_and_refused_by_the_digest_that_is_left(
+    tenant: Tenant, operator: Operator, plane: ControlPlane
+) -> None:
+    """A client that applies another source keeps the annotation, which it does not know."""
+    await one_then_two(tenant)
+    await rolled_back(plane, tenant)
+    await tenant.ready()
+    await publish(tenant, "three")
+    await tenant.deploy("three")
+    await tenant.until(
+        lambda seen: "remove the annotation" in condition(seen, "Ready").get("message", ""), what="it is refused"
+    )
+    assert await installed(tenant) == "one"
+    removed = {"spec": {"template": {"metadata": {"annotations": {CONTENT_DIGEST_ANNOTATION: None}}}}}
+    await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", tenant.name, orjson.dumps(removed))
+    await tenant.ready()
+    assert await installed(tenant) == "three"
 
 
 async def test_image_that_is_gone_from_the_registry_comes_from_the_store(
