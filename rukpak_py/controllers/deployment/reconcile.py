@@ -207,6 +207,7 @@ class DeploymentReconciler:
         if waits is not None:
             return await self._reporting.report(deployment, state, turn, wanted=_unpacked(wanted) + _about(waits))
         progress = await self._content.reconcile_content(attempt, active, is_due=turn.is_attempt)
+        attempt = self._undo.as_recorded(attempt)
         judged = await self._undo.in_time(attempt, active, progress, found)
         if isinstance(judged, Undone):
             return await self._report_undone(attempt, active, judged, turn)

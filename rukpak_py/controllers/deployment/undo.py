@@ -77,13 +77,21 @@ class Undo:
         self._approval = approval
         self._clock = clock
 
+    def as_recorded(self, attempt: Attempt) -> Attempt:
+        """The same with the newest status: that it has begun may have been recorded a moment ago.
+
+        Spec and metadata stay as they were judged in this look.
+        """
+        deployment = attempt.deployment
+        latest = self._deployments.get(deployment.metadata.name)
+        if latest is None or latest.metadata.uid != deployment.metadata.uid:
+            return attempt
+        return replace(attempt, deployment=structs.replace(deployment, status=latest.status))
+
     async def in_time(
         self, attempt: Attempt, active: Attempt | None, progress: Progress, found: FoundValues
     ) -> GoesOn | Undone:
-        """Undo the upgrade if it has failed by now. That it has begun may have been recorded a moment ago."""
-        latest = self._deployments.get(attempt.deployment.metadata.name)
-        if latest is not None and latest.metadata.uid == attempt.deployment.metadata.uid:
-            attempt = replace(attempt, deployment=latest)
+        """Undo the upgrade if it has failed by now."""
         begun = begun_of(attempt)
         left = seconds_left(attempt, progress, self._clock())
         if left is None or begun is None:

@@ -1,9 +1,12 @@
 """A failed upgrade and the revision before it, over several looks: which content is asked for, and what is told."""
 
+from collections.abc import Callable
+
 import pytest
 from msgspec.structs import replace
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.deployment_spec import Prune
 from rukpak_py.api.install_options import options_of
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
@@ -19,6 +22,7 @@ from tests.unit.controllers.deployment.test_reconcile import (
     KEPT,
     WANTED,
     Bench,
+    installed,
     installed_before,
     refused,
     unpacked,
@@ -63,18 +67,55 @@ async def test_a_failure_for_good_is_looked_at_again_in_time(bench: Bench) -> No
     assert KEPT not in bench.content.asked
 
 
-async def test_upgrade_that_began_in_this_very_look_is_looked_at_in_time(bench: Bench) -> None:
+def begins_in_this_look(bench: Bench, result: Callable[[Attempt], Progress], former: BegunUpgrade | None) -> None:
+    """Another upgrade was recorded before, if any; that of the wanted content is recorded in the next look."""
     one = begun(bench)
-    record = one.status.upgrade
-    stored = bench.put(replace(one, status=replace(one.status, upgrade=None)))
+    stored = bench.put(replace(one, status=replace(one.status, upgrade=former)))
 
     def begins(attempt: Attempt) -> Progress:
-        latest = replace(stored, metadata=replace(stored.metadata, resource_version="900"))
-        bench.deployments.put(replace(latest, status=replace(latest.status, upgrade=record)))
-        return refused(cause=Cause.HOOK_FAILED)
+        if attempt.is_wanted and bench.status.upgrade == former:
+            bench.put(replace(stored, status=replace(stored.status, upgrade=one.status.upgrade)))
+        return result(attempt) if attempt.is_wanted else installed(attempt)
 
     bench.content.result_of = begins
+
+
+OTHER = BegunUpgrade(revision=1, content="sha256:other", bundle="other", started_at=STARTED)
+
+
+@pytest.mark.parametrize("former", [None, OTHER])
+async def test_upgrade_that_began_in_this_very_look_is_looked_at_in_time(
+    bench: Bench, former: BegunUpgrade | None
+) -> None:
+    begins_in_this_look(bench, lambda _: refused(cause=Cause.HOOK_FAILED), former)
     assert (await bench.reconcile()).report_at is not None
+    assert bench.status.upgrade is not None
+    assert bench.status.upgrade.content == DIGEST
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert bench.status.rollback is not None
+
+
+async def test_upgrade_that_is_healthy_in_the_look_in_which_it_began_is_over(bench: Bench) -> None:
+    begins_in_this_look(bench, installed, None)
+    await bench.reconcile()
+    assert (bench.status.active_bundle, bench.status.upgrade) == (WANTED, None)
+
+
+async def test_spec_that_changes_during_a_look_decides_in_the_next_one(bench: Bench) -> None:
+    """Nobody has judged it, nor the account that it names."""
+    one = begun(bench)
+    bench.clock.now += 60.0
+
+    def changes(attempt: Attempt) -> Progress:
+        if attempt.is_wanted:
+            bench.put(replace(one, spec=replace(one.spec, service_account_name="other", prune=Prune(enabled=False))))
+        return refused(cause=Cause.HOOK_FAILED)
+
+    bench.content.result_of = changes
+    await bench.reconcile()
+    wanted, back = bench.content.attempts
+    assert back.deployment.spec == wanted.deployment.spec == one.spec
 
 
 async def test_in_time_the_former_revision_is_asked_for_and_recorded_first(bench: Bench) -> None:
