@@ -103,10 +103,24 @@ def is_undone(attempt: Attempt) -> RolledBack | None:
     return record if is_it else None
 
 
-def entry_of(deployment: BundleDeployment, revision: int) -> Installation | None:
-    """The revision in the history. None: it is not there any more, or has lost its template."""
-    found = next((one for one in read_history(deployment.status.history) if one.revision == revision), None)
-    return found if found is not None and found.template is not None else None
+def entry_of(deployment: BundleDeployment, record: RolledBack) -> Installation | None:
+    """The entry to go back to: the recorded revision, or once that is lost, the one that the rollback has made of it.
+
+    None: neither is in the history with its template.
+    """
+    history = read_history(deployment.status.history)
+    former = next((one for one in history if one.revision == record.revision), None)
+    if former is not None and former.template is not None:
+        return former
+    latest = history[0] if history else None
+    if latest is None or latest.template is None or latest.revision <= record.revision:
+        return None
+    # While the record stands, only the rollback makes entries: what has pushed the former one out is its own.
+    return latest if former is None or _are_the_same(latest, former) else None
+
+
+def _are_the_same(one: Installation, other: Installation) -> bool:
+    return one.digest == other.digest and mean_the_same(one.options, other.options)
 
 
 def refusal_of(progress: Progress) -> str:

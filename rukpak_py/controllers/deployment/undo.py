@@ -116,7 +116,7 @@ class Undo:
         self, deployment: BundleDeployment, record: RolledBack, state: DeploymentState, found: FoundValues
     ) -> Attempt | Unavailable:
         """Attempt to install the revision of the record."""
-        entry = entry_of(deployment, record.revision)
+        entry = entry_of(deployment, record)
         if entry is None:
             return Unavailable(why=TEMPLATE_LOST)
         bundle = self._templates.of_entry(deployment, entry)

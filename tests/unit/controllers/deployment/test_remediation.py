@@ -169,9 +169,31 @@ def test_only_failures_refuse_a_rollback() -> None:
     assert refusal_of(progress(FAILS, reached=Reached.NOTHING)) == "the API server refused it"
 
 
-def test_revision_without_a_template_cannot_be_installed_again() -> None:
-    template = deployment().spec.template
-    lost = Installation(revision=1, bundle="a", digest=DIGEST, time=STARTED, outcome="Healthy")
-    kept = replace(lost, revision=2, template=template)
-    of = deployment(status=BundleDeploymentStatus(history=(kept, lost)))
-    assert [entry_of(of, number) is not None for number in (1, 2, 3)] == [False, True, False]
+def lost(entry: Installation) -> Installation:
+    return replace(entry, template=None)
+
+
+def recorded_at(revision: int, **content: Any) -> Installation:
+    return replace(installation(revision, **content), template=deployment().spec.template)
+
+
+@pytest.mark.parametrize(
+    ("history", "revision"),
+    [
+        ((recorded_at(1),), 1),
+        ((recorded_at(2, digest=DIGEST), recorded_at(1)), 1),
+        ((recorded_at(2), recorded_at(1)), 1),
+        ((recorded_at(6), recorded_at(5, digest=DIGEST), recorded_at(2)), 6),
+        ((recorded_at(2), lost(recorded_at(1))), 2),
+        ((recorded_at(2, digest=DIGEST), lost(recorded_at(1))), None),
+        ((recorded_at(2, install_namespace="other"), lost(recorded_at(1))), None),
+        ((lost(recorded_at(1)),), None),
+        ((lost(recorded_at(6)), recorded_at(5)), None),
+        ((), None),
+    ],
+)
+def test_entry_that_a_rollback_made_takes_the_place_of_one_that_is_lost(
+    history: tuple[Installation, ...], revision: int | None
+) -> None:
+    found = entry_of(deployment(status=BundleDeploymentStatus(history=history)), RECORD)
+    assert (found.revision if found is not None else None) == revision

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import pytest
 from msgspec.structs import replace
 
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import HISTORY, BundleDeployment
 from rukpak_py.api.deployment_spec import Prune
-from rukpak_py.api.install_options import options_of
+from rukpak_py.api.install_options import options_of, recorded
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
 from rukpak_py.controllers.deployment.attempt import Attempt
@@ -234,3 +234,29 @@ async def test_rollback_whose_bundle_could_not_be_made_is_looked_at_again(bench:
     status = replace(one.status, upgrade=None, rollback=record)
     bench.put(replace(one, status=status, metadata=replace(one.metadata, resource_version="")))
     assert (await bench.reconcile()).report_at is not None
+
+
+async def test_revision_that_leaves_the_history_by_its_rollback_is_kept_all_the_same(bench: Bench) -> None:
+    one = begun(bench)
+    former = one.status.history[0]
+    fixes = tuple(
+        replace(former, revision=revision, bundle=f"fix-{revision}", digest=f"sha256:{revision}", outcome="Installed")
+        for revision in (4, 3, 2)
+    )
+    failed = replace(
+        former, revision=5, bundle=WANTED, digest=DIGEST, outcome="Installed", options=recorded(options_of(one.spec))
+    )
+    history = (failed, *fixes, replace(former, revision=1, outcome="Healthy"))
+    assert len(history) == HISTORY
+    upgrade = replace(one.status.upgrade, revision=4)  # type: ignore[type-var]
+    status = replace(one.status, active_bundle=WANTED, digest=DIGEST, history=history, upgrade=upgrade)
+    bench.put(replace(one, status=status))
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert [entry.revision for entry in bench.status.history] == [6, 5, 4, 3, 2]
+    bench.content.asked.clear()
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    await bench.reconcile()
+    assert bench.content.asked == [KEPT]
+    assert bench.conditions["Installed"][0] == "True"
