@@ -9,6 +9,8 @@ back by a watch, by the end of a job, or by its back-off.
 from collections.abc import Collection
 from dataclasses import replace
 
+from msgspec import UNSET
+
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
@@ -220,6 +222,9 @@ class DeploymentReconciler:
         progress += _about(unusable) if unusable is not None else NO_PROGRESS
         if active is not None and active.content == attempt.content:
             of_installed = progress
+        elif attempt.deployment.status.rollback is not None and change.rollback is UNSET:
+            of_wanted += progress
+            of_installed = await self._keep_active(attempt.deployment, state, found)
         else:
             of_wanted += progress
             of_installed = await self._beside(attempt, active, progress)

@@ -48,7 +48,7 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
-from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
 from rukpak_py.controllers.result.upgrade_details import DependencyNotReady, OutsideWindow, UpgradePending
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
@@ -79,12 +79,13 @@ class UpgradeApproval:
         return not has_begun(attempt)
 
     def must_record(self, attempt: Attempt, active: Attempt | None, plan: Plan) -> bool:
-        """Whether that it begins must stand in the status first: what `onFailure` counts from, or a rollback."""
+        """Whether that it begins must stand in the status first: for `onFailure`, or as a rollback begins or ends."""
         if attempt.undoes is not None:
             recorded = attempt.deployment.status.rollback
             return recorded is None or recorded.key != attempt.undoes.key
-        is_timed = attempt.is_wanted and attempt.deployment.spec.upgrades.on_failure is not None
-        return is_timed and is_upgrade(attempt, active, plan) and not has_begun(attempt)
+        deployment = attempt.deployment
+        counts = deployment.spec.upgrades.on_failure is not None or deployment.status.rollback is not None
+        return attempt.is_wanted and counts and is_upgrade(attempt, active, plan) and not has_begun(attempt)
 
     async def decide(
         self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned
@@ -114,7 +115,10 @@ class UpgradeApproval:
                 started_at=self._clock().timestamp(),
                 is_rollback=goes_back(attempt),
             )
-            change, ready = StatusChange(pending_upgrade=None, upgrade=begun), f"Upgrading to {begun.bundle}"
+            change, ready = (
+                StatusChange(pending_upgrade=None, upgrade=begun, rollback=None),
+                f"Upgrading to {begun.bundle}",
+            )
         try:
             await self._writer.record(attempt.deployment, change, ready=ready)
         except (NotFoundError, StaleError):
@@ -247,7 +251,10 @@ def is_about(pending: PendingUpgrade, attempt: Attempt) -> bool:
 
 
 def upgrade_change(attempt: Attempt, active: Attempt | None, progress: Progress) -> StatusChange:
-    """Change of the status by what is over: an upgrade that is not wanted any more, or that has ended well."""
+    """Change of the status by what is over: an upgrade that is not wanted any more, or that has ended well.
+
+    A rollback lasts until other content begins: what only waits, or is refused, leaves it where it is.
+    """
     status, change = attempt.deployment.status, NO_CHANGE
     is_installed = active is not None and active.content.has_same_objects(attempt.content)
     pending = status.pending_upgrade
@@ -259,7 +266,8 @@ def upgrade_change(attempt: Attempt, active: Attempt | None, progress: Progress)
         is_other = (begun.content, begun.options) != (attempt.bundle.status.digest, attempt.options.digest)
         if is_other or is_healthy(progress):
             change += StatusChange(upgrade=None)
-    if status.rollback is not None and is_undone(attempt) is None:
+    has_taken_over = is_installed or has_begun(attempt) or progress.reached >= Reached.APPLIED
+    if status.rollback is not None and is_undone(attempt) is None and has_taken_over:
         change += StatusChange(rollback=None)
     return change
 

@@ -237,12 +237,13 @@ class Bench:
         templates = Templates(client, self.bundles, existence, has_account=lambda _: False, on_new=lambda _name: None)
         attempts = AttemptFactory(ports, lambda _name: True, self.identities)
         rendering: Any = None
+        self.approval = UpgradeApproval(rendering, writer, stages["dependencies"], clock=self.moment)
         undo = Undo(
             deployments=self.deployments,
             templates=templates,
             attempts=attempts,
             content=stages["content"],
-            approval=UpgradeApproval(rendering, writer, stages["dependencies"], clock=self.moment),
+            approval=self.approval,
             clock=self.moment,
         )
         self.reconciler = DeploymentReconciler(
@@ -295,8 +296,12 @@ class Bench:
         return Schedule(failures=1, attempt_at=self.clock.now + 0.25, report_at=report_at)
 
     @property
+    def stored(self) -> BundleDeployment:
+        return read_bundle_deployment(self.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"])
+
+    @property
     def status(self) -> BundleDeploymentStatus:
-        return read_bundle_deployment(self.client.objects[BUNDLE_DEPLOYMENT_KIND, "shop"]).status
+        return self.stored.status
 
     @property
     def conditions(self) -> dict[str, tuple[str, str, str]]:

@@ -10,6 +10,7 @@ from rukpak_py.api.deployment_spec import Prune
 from rukpak_py.api.install_options import options_of, recorded
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
+from rukpak_py.apply.plan import Plan
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
@@ -22,6 +23,7 @@ from tests.unit.controllers.deployment.test_reconcile import (
     KEPT,
     WANTED,
     Bench,
+    half_done,
     installed,
     installed_before,
     refused,
@@ -260,3 +262,49 @@ async def test_revision_that_leaves_the_history_by_its_rollback_is_kept_all_the_
     await bench.reconcile()
     assert bench.content.asked == [KEPT]
     assert bench.conditions["Installed"][0] == "True"
+
+
+def rolled_back_from_other(bench: Bench, *, is_done: bool) -> RolledBack:
+    """Other content has failed, and the rollback from it has begun; the spec has the wanted content by now."""
+    one = begun(bench)
+    former = one.status.history[0]
+    record = RolledBack(revision=1, content="sha256:other", bundle="other", time=STARTED)
+    failed = replace(former, revision=2, bundle="other", digest="sha256:other", outcome="Installed", template=None)
+    status = replace(one.status, upgrade=None, rollback=record)
+    if not is_done:
+        history = (failed, replace(former, revision=1))
+        status = replace(status, active_bundle="other", digest="sha256:other", history=history)
+    bench.put(replace(one, status=status))
+    return record
+
+
+@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("cause", [Cause.UPGRADE_NOT_APPROVED, Cause.PERMISSIONS_MISSING])
+async def test_rollback_is_finished_and_kept_while_other_content_waits_or_is_refused(
+    bench: Bench, cause: Cause, *, is_done: bool
+) -> None:
+    record = rolled_back_from_other(bench, is_done=is_done)
+    bench.content.results[WANTED] = refused(cause=cause)
+    await bench.reconcile()
+    assert bench.content.asked == [("reconcile", WANTED, "after"), KEPT]
+    assert bench.content.attempts[1].undoes == record
+    assert (bench.status.rollback, bench.status.active_bundle) == (record, ACTIVE)
+
+
+async def test_rollback_ends_as_other_content_begins(bench: Bench) -> None:
+    rolled_back_from_other(bench, is_done=False)
+    approval = bench.approval
+    recorded_first = []
+    bench.put(replace(stored := bench.stored, spec=replace(stored.spec, upgrades=Upgrades())))
+
+    async def begins(attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
+        assert is_due
+        recorded_first.append(approval.must_record(attempt, active, Plan(changes=(), prune=())))
+        assert await approval.record(attempt) is None
+        assert (bench.status.rollback, bench.status.upgrade is None) == (None, False)
+        return half_done()
+
+    bench.content.reconcile_content = begins  # type: ignore[method-assign]
+    await bench.reconcile()
+    assert recorded_first == [True]
+    assert bench.status.rollback is None
