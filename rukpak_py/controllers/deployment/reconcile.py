@@ -32,7 +32,7 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
-from rukpak_py.controllers.deployment.undo import AGAIN_SECONDS, Unavailable, Undo, Undone
+from rukpak_py.controllers.deployment.undo import AGAIN_SECONDS, UPGRADE, Unavailable, Undo, Undone
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
@@ -128,6 +128,7 @@ class DeploymentReconciler:
             return await self._reporting.report(deployment, state, turn, wanted=progress)
         deployment = await self._uninstall.prepare(deployment)
         if deployment.spec.suspend:
+            state.waits.over(UPGRADE)
             converted = await with_failed_request(self._suspended(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=_about(_SUSPENDED) + converted)
         deployment = await self._reporting.with_refresh(deployment)

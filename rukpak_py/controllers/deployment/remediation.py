@@ -21,6 +21,7 @@ from rukpak_py.controllers.result.progress import Fact, Progress, Reached
 from rukpak_py.controllers.result.upgrade_details import RollbackRefused, UpgradeRolledBack
 
 TEMPLATE_LOST = "status.history does not have its template and its options"
+SHORT_SECONDS = 60.0  # for an upgrade to become healthy, where it was not looked at for longer than it may take
 _UNHEALTHY = frozenset({Cause.UNHEALTHY, Cause.STILL_UNHEALTHY, Cause.UNHEALTHY_FAILED})
 _PASSING = API_ERRORS.causes - {Cause.API_DENIED} | {
     Cause.UNAVAILABLE,
@@ -37,8 +38,12 @@ def is_healthy(progress: Progress) -> bool:
     return progress.reached >= Reached.APPLIED and not any(fact.cause in _UNHEALTHY for fact in progress.facts)
 
 
-def seconds_left(attempt: Attempt, progress: Progress, clock: Clock) -> float | None:
-    """Seconds until the upgrade is to be undone, unless it is healthy by then. None: it never is."""
+def seconds_left(attempt: Attempt, progress: Progress, clock: Clock, *, seen_for: float) -> float | None:
+    """Seconds until the upgrade is to be undone, unless it is healthy by then. None: it never is.
+
+    `seen_for`: how long this process has looked at it. While nothing is known to have failed, that is a short time at
+    least: after a pause nothing of it may have had the time to become healthy.
+    """
     on_failure, begun = attempt.deployment.spec.upgrades.on_failure, begun_of(attempt)
     if on_failure is None or on_failure.action is not FailureAction.ROLLBACK or begun is None or is_healthy(progress):
         return None
@@ -48,7 +53,10 @@ def seconds_left(attempt: Attempt, progress: Progress, clock: Clock) -> float | 
         after = duration_of(on_failure.after).total_seconds()
     except ValueError:
         return None  # of a CRD without our rules
-    return max(0.0, after - clock.seconds_since(begun.started_at))
+    left = max(0.0, after - clock.seconds_since(begun.started_at))
+    if refusal_of(progress):
+        return left
+    return max(left, min(after, SHORT_SECONDS) - seen_for)
 
 
 def begun_of(attempt: Attempt) -> BegunUpgrade | None:
@@ -124,9 +132,8 @@ def _are_the_same(one: Installation, other: Installation) -> bool:
 
 
 def refusal_of(progress: Progress) -> str:
-    """The reason why a rollback whose first write was not made is refused. Empty: it is not, so far.
-
-    Requests that fail and servers that are away refuse nothing.
+    """The failure that is told: the reason why a rollback whose first write was not made is refused. Empty: there is
+    none, so far. Requests that fail and servers that are away refuse nothing.
     """
     refusals = [fact for fact in progress.facts if fact.row.kind is Kind.FAILURE and fact.cause not in _PASSING]
     return _why(Progress(facts=tuple(refusals))) if refusals else ""

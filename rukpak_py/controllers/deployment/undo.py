@@ -32,6 +32,7 @@ from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
 
+UPGRADE = "upgrade"  # to become healthy, among the waits
 AGAIN_SECONDS = 5.0  # to the next look at a rollback that waits, and has not begun
 
 
@@ -92,15 +93,17 @@ class Undo:
         self, attempt: Attempt, active: Attempt | None, progress: Progress, found: FoundValues
     ) -> GoesOn | Undone:
         """Undo the upgrade if it has failed by now."""
-        begun = begun_of(attempt)
-        left = seconds_left(attempt, progress, self._clock())
-        if left is None or begun is None:
-            is_kept = begun is not None and begun.kept_because and not is_healthy(progress)
-            told = (kept_fact(begun),) if begun is not None and is_kept else ()
-            return GoesOn(progress=progress + Progress(facts=told))
+        begun, clock = begun_of(attempt), self._clock()
+        if begun is None:
+            attempt.state.waits.over(UPGRADE)
+            return GoesOn(progress=progress)
+        left = seconds_left(attempt, progress, clock, seen_for=attempt.state.waited(UPGRADE, attempt.content))
+        if left is None:
+            is_kept = begun.kept_because and not is_healthy(progress)
+            return GoesOn(progress=progress + Progress(facts=(kept_fact(begun),) if is_kept else ()))
         if left > 0:
             return GoesOn(progress=progress, timer=Progress(facts=(look_again(left),)))
-        record = rollback_of(attempt, begun, progress, self._clock())
+        record = rollback_of(attempt, begun, progress, clock)
         undone = await self._begin(attempt, active, record, found)
         match undone:
             case Undone():

@@ -88,11 +88,32 @@ def test_an_upgrade_is_healthy_once_all_of_it_is(found: Progress, *, healthy: bo
 def test_time_counts_from_the_record_of_the_upgrade(
     of: Attempt, seconds: float, left: float | None, found: Progress
 ) -> None:
-    assert seconds_left(of, found, after(seconds)) == left
+    assert seconds_left(of, found, after(seconds), seen_for=seconds) == left
+
+
+@pytest.mark.parametrize(
+    ("limit", "seconds", "seen_for", "found", "left"),
+    [
+        ("10m", 6000, 0, WAITS, 60.0),
+        ("10m", 6000, 59, WAITS, 1.0),
+        ("10m", 6000, 60, WAITS, 0.0),
+        ("10m", 560, 0, WAITS, 60.0),
+        ("10m", 500, 0, WAITS, 100.0),
+        ("3s", 6000, 0, WAITS, 3.0),
+        ("10m", 6000, 0, FAILS, 0.0),
+        ("10m", 6000, 0, Fact(cause=Cause.API_UNAVAILABLE, detail=Words(words="x")), 60.0),
+        ("10m", 6000, 0, Fact(cause=Cause.UNHEALTHY_FAILED, detail=Words(words="x")), 0.0),
+    ],
+)
+def test_upgrade_that_was_not_looked_at_has_a_short_while_unless_it_has_failed(
+    limit: str, seconds: float, seen_for: float, found: Fact, left: float
+) -> None:
+    of = one(on_failure=OnFailure(after=limit, action=FailureAction.ROLLBACK))
+    assert seconds_left(of, progress(found, reached=Reached.PARTLY), after(seconds), seen_for=seen_for) == left
 
 
 def test_healthy_upgrade_is_never_undone() -> None:
-    assert seconds_left(one(), progress(), after(6000)) is None
+    assert seconds_left(one(), progress(), after(6000), seen_for=6000) is None
 
 
 def test_the_worst_that_is_told_is_the_reason() -> None:

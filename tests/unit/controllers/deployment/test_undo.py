@@ -105,7 +105,7 @@ async def test_upgrade_that_is_healthy_in_the_look_in_which_it_began_is_over(ben
 
 
 async def test_spec_that_changes_during_a_look_decides_in_the_next_one(bench: Bench) -> None:
-    """Nobody has judged it, nor the account that it names."""
+    """Neither it nor the account that it names was judged."""
     one = begun(bench)
     bench.clock.now += 60.0
 
@@ -145,6 +145,7 @@ async def test_refused_rollback_keeps_the_upgrade_and_is_not_tried_again(bench: 
     begun(bench)
     bench.content.results[WANTED] = refused(cause=Cause.UNAVAILABLE)
     bench.content.results["reconcile"] = refused(cause=Cause.PERMISSIONS_MISSING)
+    await bench.reconcile()
     bench.clock.now += 60.0
     await bench.reconcile()
     assert bench.status.rollback is None
@@ -308,3 +309,19 @@ async def test_rollback_ends_as_other_content_begins(bench: Bench) -> None:
     await bench.reconcile()
     assert recorded_first == [True]
     assert bench.status.rollback is None
+
+
+async def test_upgrade_has_a_short_while_after_a_pause(bench: Bench) -> None:
+    """The time of `onFailure` has passed meanwhile."""
+    one = begun(bench)
+    bench.content.results[WANTED] = Progress(facts=(fact(Cause.UNHEALTHY),), reached=Reached.PARTLY)
+    await bench.reconcile()
+    bench.put(replace(stored := bench.stored, spec=replace(stored.spec, suspend=True)))
+    bench.clock.now += 6000.0
+    await bench.reconcile()
+    bench.put(replace(bench.stored, spec=one.spec))
+    assert (await bench.reconcile()).report_at is not None
+    assert bench.status.rollback is None
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    assert bench.status.rollback is not None
