@@ -12,7 +12,7 @@ from msgspec import structs
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, Installation
+from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject, Installation, InstallOutcome
 from rukpak_py.api.install_options import InstallOptions, identities, installed_options, options_of, records_config
 from rukpak_py.api.installed import Installed, installed_of
 from rukpak_py.api.names import REGISTRY_CLASS
@@ -29,6 +29,8 @@ from rukpak_py.formats.by_class import Classes, is_nondeterministic
 from rukpak_py.formats.format import ChartRenderer
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
+
+HAVE_FAILED = frozenset({InstallOutcome.FAILED, InstallOutcome.ROLLED_BACK})  # to install these again is no way back
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -244,6 +246,8 @@ def former_entry(attempt: Attempt) -> Installation | None:
     """Latest entry of content that was installed before what is installed, where the attempt goes back to it."""
     installed = attempt.installed
     former = installed.history[1:] if installed is not None else ()
+    if attempt.undoes is None:
+        former = tuple(entry for entry in former if entry.outcome not in HAVE_FAILED)
     return next((entry for entry in former if is_rendering_of(entry, attempt)), None)
 
 

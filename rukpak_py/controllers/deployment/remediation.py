@@ -12,7 +12,7 @@ from rukpak_py.api.install_options import mean_the_same, recorded
 from rukpak_py.api.installed import read_history
 from rukpak_py.api.upgrade_windows import duration_of
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, RolledBack
-from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.attempt import HAVE_FAILED, Attempt
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock
@@ -70,10 +70,11 @@ def begun_of(attempt: Attempt) -> BegunUpgrade | None:
 
 
 def goes_back(attempt: Attempt) -> bool:
-    """Whether content and options are those of a former revision, and not of what is installed."""
+    """Whether content and options are those of a former revision that did not fail, and not of what is installed."""
     history = attempt.deployment.status.history
-    same = [_is_of(entry, attempt) for entry in history]
-    return any(same[1:]) and not same[0]
+    if not history or _is_of(history[0], attempt):
+        return False
+    return any(_is_of(entry, attempt) and entry.outcome not in HAVE_FAILED for entry in history[1:])
 
 
 def _is_of(entry: Installation, attempt: Attempt) -> bool:

@@ -10,6 +10,7 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentSt
 from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.api.hook_status import HookRecord
 from rukpak_py.api.install_options import InstallOptions, options_of, recorded
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.hooks.runs import (
@@ -48,6 +49,10 @@ def installed(digest: str = DIGEST, *, config: dict[str, Any] | None = None, tim
     return Installation(bundle="b", digest=digest, time=time, options=options)
 
 
+def failed(outcome: str) -> Installation:
+    return replace(installed(), outcome=outcome)
+
+
 def with_status(**status: Any) -> BundleDeployment:
     return deployment(status=BundleDeploymentStatus(**status))
 
@@ -61,6 +66,9 @@ def with_status(**status: Any) -> BundleDeployment:
         ({"active_bundle": "b", "history": (installed(config={"values": "a: 1"}),)}, UPGRADE),
         ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed())}, ROLLBACK),
         ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), installed(config={"values": "a: 1"}))}, UPGRADE),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), failed("RolledBack"))}, UPGRADE),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), failed("Failed"))}, UPGRADE),
+        ({"active_bundle": "b", "history": (installed(OTHER_DIGEST), failed("Failed"), installed())}, ROLLBACK),
         ({"active_bundle": "b"}, None),  # of the original
         ({"active_bundle": "older"}, UPGRADE),
     ],
@@ -69,6 +77,12 @@ def test_an_attempt_that_changes_installed_content_has_events(
     status: dict[str, Any], expected: InstallEvents | None
 ) -> None:
     assert events_of(attempt(of=with_status(**status), bundle=unpacked("b"))) == expected
+
+
+def test_undo_of_a_failed_upgrade_goes_back_whatever_became_of_the_revision() -> None:
+    of = with_status(active_bundle="b", history=(installed(OTHER_DIGEST), failed("Failed")))
+    record = RolledBack(revision=1, bundle="c", content=OTHER_DIGEST, time=NOW)
+    assert events_of(dataclasses.replace(attempt(of=of, bundle=unpacked("b")), undoes=record)) == ROLLBACK
 
 
 def test_spec_that_renders_nothing_else_is_no_upgrade() -> None:

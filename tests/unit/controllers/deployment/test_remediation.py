@@ -171,7 +171,13 @@ def test_the_last_healthy_revision_is_installed_again(outcomes: list[str], revis
     ("history", "back"),
     [
         ((installation(1),), False),
+        ((), False),
         ((installation(2), installation(1, digest=DIGEST)), True),
+        ((installation(2), installation(1, "Installed", digest=DIGEST)), True),
+        ((installation(2), installation(1, "", digest=DIGEST)), True),
+        ((installation(3), installation(2, "RolledBack", digest=DIGEST), installation(1)), False),
+        ((installation(2), installation(1, "Failed", digest=DIGEST)), False),
+        ((installation(3), installation(2, "Failed", digest=DIGEST), installation(1, digest=DIGEST)), True),
         ((installation(2), installation(1, digest=DIGEST, watch_namespaces=("a",))), False),
         ((installation(2, digest=DIGEST, config={"a": 1}), installation(1, digest=DIGEST)), True),
         ((installation(2, digest=DIGEST), installation(1, digest=DIGEST)), False),
