@@ -14,7 +14,7 @@ from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.external_values import FoundValues
-from rukpak_py.controllers.deployment.facts import look_again
+from rukpak_py.controllers.deployment.facts import failed_request, look_again
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.remediation import (
     TEMPLATE_LOST,
@@ -31,6 +31,7 @@ from rukpak_py.controllers.deployment.template_bundle import Templates
 from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Progress, Reached, StatusChange
+from rukpak_py.kube.errors import ApiError
 
 UPGRADE = "upgrade"  # to become healthy, among the waits
 AGAIN_SECONDS = 5.0  # to the next look at a rollback that waits, and has not begun
@@ -55,9 +56,10 @@ class GoesOn:
 
 @dataclass(frozen=True, kw_only=True)
 class Unavailable:
-    """The former revision cannot be had. `why` empty: it is on its way."""
+    """The former revision cannot be had. `why` empty: it is on its way. `told`: what went wrong with that."""
 
     why: str = ""
+    told: Progress = NO_PROGRESS
 
 
 class Undo:
@@ -108,8 +110,8 @@ class Undo:
         match undone:
             case Undone():
                 return undone
-            case Unavailable(why=""):
-                return GoesOn(progress=progress, timer=Progress(facts=(look_again(AGAIN_SECONDS),)))
+            case Unavailable(why="", told=told):
+                return GoesOn(progress=progress + told, timer=Progress(facts=(look_again(AGAIN_SECONDS),)))
             case Unavailable(why=why):
                 kept = structs.replace(begun, kept_because=why)
                 change = StatusChange(upgrade=kept)
@@ -138,7 +140,11 @@ class Undo:
         if not self._has_begun(back, record):
             if progress.reached < Reached.APPLIED:
                 return Unavailable(why=refusal_of(progress))
-            if await self._approval.record(back) is not None:  # nothing had to be written: the upgrade had not begun to
+            try:  # nothing had to be written: the upgrade had not begun to
+                waits = await self._approval.record(back)
+            except ApiError as error:
+                return Unavailable(told=failed_request(error))
+            if waits is not None:
                 return Unavailable()
         return Undone(record=record, back=back, progress=progress)
 

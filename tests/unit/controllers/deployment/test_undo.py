@@ -325,3 +325,22 @@ async def test_upgrade_has_a_short_while_after_a_pause(bench: Bench) -> None:
     bench.clock.now += 60.0
     await bench.reconcile()
     assert bench.status.rollback is not None
+
+
+async def test_rollback_that_cannot_be_recorded_is_told_and_tried_again(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.clock.now += 60.0
+
+    async def fails(_: Attempt) -> None:
+        raise refusal(ServerUnavailableError)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(bench.approval, "record", fails)
+        schedule = await bench.reconcile()
+    assert (bench.status.rollback, bench.status.upgrade is None) == (None, False)
+    assert schedule.report_at is not None
+    await bench.reconcile()
+    assert bench.status.rollback is not None
