@@ -27,7 +27,8 @@ from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
-from rukpak_py.controllers.deployment.remediation import is_undone, undone_fact
+from rukpak_py.controllers.deployment.remediation import is_told, is_undone, undone_fact
+from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
@@ -258,8 +259,10 @@ class DeploymentReconciler:
         deployment, state = attempt.deployment, attempt.state
         back = await self._undo.attempt_of(deployment, record, state, found)
         if isinstance(back, Unavailable):
-            told = _about(undone_fact(record))
-            return await self._reporting.report(deployment, state, turn, wanted=told, installed=_not_had(back))
+            told = NO_PROGRESS if back.why else REFETCHING_CONTENT
+            if is_told(deployment, record):
+                told = _about(undone_fact(record))
+            return await self._reporting.report(deployment, state, turn, wanted=told, installed=_not_had(back, record))
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         return await self._report_undone(attempt, active, Undone(record=record, back=back, progress=progress), turn)
 
@@ -298,7 +301,7 @@ class DeploymentReconciler:
         if (record := deployment.status.rollback) is not None:
             back = await self._undo.attempt_of(deployment, record, state, found)
             if isinstance(back, Unavailable):
-                return _not_had(back)
+                return _not_had(back, record)
             return await self._content.reconcile_content(back, active)
         if active is not None:
             return await self._content.reconcile_content(active, active)
@@ -368,9 +371,10 @@ def _without_account(deployment: BundleDeployment) -> list[Fact]:
     return [Fact(cause=Cause.ACCOUNT_REQUIRED, detail=ACCOUNT_REQUIRED)]
 
 
-def _not_had(back: Unavailable) -> Progress:
+def _not_had(back: Unavailable, record: RolledBack) -> Progress:
     """Report that the revision cannot be had that a failed upgrade is undone by."""
-    return _not_kept(Words(words=back.why)) if back.why else _about(look_again(AGAIN_SECONDS))
+    words = f"revision {record.revision}, by which the upgrade to {record.bundle} is undone, cannot be had: {back.why}"
+    return _not_kept(Words(words=words)) if back.why else _about(look_again(AGAIN_SECONDS))
 
 
 def _not_kept(detail: Detail) -> Progress:

@@ -145,5 +145,11 @@ def undone_fact(record: RolledBack) -> Fact:
     return Fact(cause=Cause.ROLLED_BACK, detail=detail)
 
 
+def is_told(deployment: BundleDeployment, record: RolledBack) -> bool:
+    """Whether the status says already that the upgrade is undone; so the former revision was installed by then."""
+    notes = deployment.status.notes
+    return any(note.reason == Cause.ROLLED_BACK and note.since >= record.time for note in notes)
+
+
 def kept_fact(begun: BegunUpgrade) -> Fact:
     return Fact(cause=Cause.ROLLBACK_REFUSED, detail=RollbackRefused(bundle=begun.bundle, reason=begun.kept_because))

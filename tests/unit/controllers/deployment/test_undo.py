@@ -344,3 +344,37 @@ async def test_rollback_that_cannot_be_recorded_is_told_and_tried_again(
     assert schedule.report_at is not None
     await bench.reconcile()
     assert bench.status.rollback is not None
+
+
+def without_former(bench: Bench) -> None:
+    """The Bundle of the former revision is gone."""
+    former = bench.bundles.get(ACTIVE)
+    assert former is not None
+    bench.bundles.drop(ACTIVE, former.metadata.uid)
+    bench.client.objects.pop((BUNDLE_KIND, ACTIVE), None)
+
+
+@pytest.mark.parametrize(("is_known", "reason"), [(True, "Progressing"), (False, "ReconcileFailed")])
+async def test_rollback_whose_revision_cannot_be_had_is_not_told_as_done(
+    bench: Bench, reason: str, *, is_known: bool
+) -> None:
+    one = begun(bench)
+    record = RolledBack(revision=1, content=DIGEST, options=options_of(one.spec).digest, bundle=WANTED, time=STARTED)
+    history = one.status.history if is_known else tuple(replace(each, template=None) for each in one.status.history)
+    bench.put(replace(one, status=replace(one.status, upgrade=None, rollback=record, history=history)))
+    without_former(bench)
+    await bench.reconcile_after_a_while()
+    assert bench.conditions["Ready"][1] == reason
+    assert ("Warning", "shop", "RolledBack") not in bench.events.told
+
+
+async def test_finished_rollback_is_told_while_its_bundle_comes_back(bench: Bench) -> None:
+    begun(bench)
+    bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
+    bench.clock.now += 60.0
+    await bench.reconcile()
+    told = bench.conditions["Ready"]
+    without_former(bench)
+    bench.clock.now += WRITE_INTERVAL_SECONDS
+    await bench.reconcile_after_a_while()
+    assert (bench.conditions["Ready"], told[1]) == (told, "RolledBack")
