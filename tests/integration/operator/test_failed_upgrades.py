@@ -6,7 +6,7 @@ from typing import Any
 from rukpak_py.kube.resources import BUNDLES, CONFIG_MAPS
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import WORKLOADS, Tenant, condition
-from tests.integration.operator.upgrading import annotate, installed, pending, publish, waits
+from tests.integration.operator.upgrading import annotate, installed, pending, publish, upgraded, waits
 from tests.manifests import Document, config_map
 from tests.waiting import eventually
 
@@ -162,3 +162,17 @@ async def test_rollback_waits_for_no_approval(tenant: Tenant, operator: Operator
     await annotate(tenant, pending(await waits(tenant))["digest"])
     await rolled_back(tenant)
     await one_is_there(tenant)
+
+
+async def test_rollback_lasts_while_other_content_waits_for_an_approval(tenant: Tenant, operator: Operator) -> None:
+    await good_and_bad(tenant, ROLLBACK)
+    record = (await rolled_back(tenant))["status"]["rollback"]
+    await publish(tenant, "three")
+    await tenant.deploy("three", upgrades={**ROLLBACK, "approval": "Manual"})
+    waiting = await waits(tenant)
+    await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "a", b'{"data":{"version":"theirs"}}', field_manager="x")
+    await one_is_there(tenant)
+    assert (await tenant.deployment())["status"]["rollback"] == record
+    await annotate(tenant, pending(waiting)["digest"])
+    await upgraded(tenant, "three")
+    await tenant.until(lambda found: "rollback" not in found["status"], what="the rollback is over")
