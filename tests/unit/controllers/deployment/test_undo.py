@@ -210,16 +210,21 @@ async def test_other_content_ends_the_state(bench: Bench) -> None:
 
 
 def without_former(bench: Bench) -> None:
+    """The Bundle of the former revision is gone."""
     former = bench.bundles.get(ACTIVE)
     assert former is not None
     bench.bundles.drop(ACTIVE, former.metadata.uid)
-    del bench.client.objects[BUNDLE_KIND, ACTIVE]
+    bench.client.objects.pop((BUNDLE_KIND, ACTIVE), None)
+
+
+def without_former_and_server(bench: Bench) -> None:
+    without_former(bench)
     bench.client.failing["create"] = refusal(ServerUnavailableError)
 
 
 async def test_failed_request_for_the_former_bundle_refuses_no_rollback(bench: Bench) -> None:
     begun(bench)
-    without_former(bench)
+    without_former_and_server(bench)
     bench.content.results[WANTED] = refused(cause=Cause.HOOK_FAILED)
     bench.clock.now += 60.0
     await bench.reconcile()
@@ -232,7 +237,7 @@ async def test_failed_request_for_the_former_bundle_refuses_no_rollback(bench: B
 
 async def test_rollback_whose_bundle_could_not_be_made_is_looked_at_again(bench: Bench) -> None:
     one = begun(bench)
-    without_former(bench)
+    without_former_and_server(bench)
     record = RolledBack(revision=1, content=DIGEST, options=options_of(one.spec).digest, bundle=WANTED, time=STARTED)
     status = replace(one.status, upgrade=None, rollback=record)
     bench.put(replace(one, status=status, metadata=replace(one.metadata, resource_version="")))
@@ -344,14 +349,6 @@ async def test_rollback_that_cannot_be_recorded_is_told_and_tried_again(
     assert schedule.report_at is not None
     await bench.reconcile()
     assert bench.status.rollback is not None
-
-
-def without_former(bench: Bench) -> None:
-    """The Bundle of the former revision is gone."""
-    former = bench.bundles.get(ACTIVE)
-    assert former is not None
-    bench.bundles.drop(ACTIVE, former.metadata.uid)
-    bench.client.objects.pop((BUNDLE_KIND, ACTIVE), None)
 
 
 @pytest.mark.parametrize(("is_known", "reason"), [(True, "Progressing"), (False, "ReconcileFailed")])
