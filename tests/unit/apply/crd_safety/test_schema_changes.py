@@ -120,7 +120,7 @@ def test_rules_at_the_root_break_the_whole_object() -> None:
         {"enum": 1, "required": "a", "properties": [], "allOf": {}},
     ],
 )
-def test_what_has_a_wrong_type_counts_as_absent(odd: Json) -> None:
+def test_limit_of_a_wrong_type_counts_as_absent(odd: Json) -> None:
     plain = {"type": "integer", "minimum": 1}
     assert list(schema_changes(of_spec({"value": plain}), of_spec({"value": plain | odd}))) == []
 
