@@ -30,12 +30,22 @@ REFUSED = frozenset(
     {
         "089-tenant-operator-v0.3.16",  # a webhook for Namespaces, which refuses all of them while no pod answers
         "121-ack-iam-controller-0.0.15",  # an instance without required fields
+        "151-cluster-aas-operator-0.1.1",  # objects without apiVersion
         "161-ecr-secret-operator-0.3.2",  # an instance with a field that its CRD does not have
-        "173-grafana-operator-3.8.0",  # CRDs of v1beta1, as the others
+        "163-ecr-secret-operator-0.4.1",  # the same
+        "143-apicast-community-operator-0.4.0",  # CRDs of v1beta1, as the others
+        "155-community-kubevirt-hyperconverged-1.2.0",
+        "167-ember-csi-community-operator-0.0.1",
+        "173-grafana-operator-3.8.0",
+        "175-hyperfoil-bundle-0.5.1",
         "177-ibmcloud-operator-0.1.3",
         "193-multicluster-operators-subscription-0.2.4",
+        "211-reportportal-operator-0.0.5",
         "229-cockroachdb-2.1.1",
+        "231-gitlab-runner-operator-1.1.0",
+        "235-reportportal-operator-0.0.5",
         "241-prometheus-0.32.1",
+        "243-couchbase-enterprise-1.2.2",
         "245-mongodb-enterprise-1.3.1",
     }
 )
