@@ -18,8 +18,9 @@ from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_json, print
 def approve(*, name: str, digest: str, now: bool, withdraw: bool, output: str) -> int:
     """Approve the upgrade of a BundleDeployment that waits.
 
-    Prints the plan in short, and approves exactly what it has printed: a plan that changes meanwhile needs another
-    approval. Where a BundleInstance owns the BundleDeployment, it is the one that is annotated.
+    Prints the short form of the plan, and approves the plan of that digest: one that changes meanwhile needs another
+    approval. rukpakctl plan shows all of it. Where a BundleInstance owns the BundleDeployment, it is the one that is
+    annotated.
 
     This needs get on bundledeployments, and patch and the verb approve. An approval of the BundleDeployment stays when
     the annotation is removed; --withdraw takes it back as long as the upgrade has not begun.

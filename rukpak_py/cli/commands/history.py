@@ -15,8 +15,8 @@ from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_json, print
 def history(*, name: str, output: str) -> int:
     """List the revisions of a BundleDeployment, the newest first.
 
-    These are the last five installations. An upgrade that waits or has begun is listed as the next revision. To go
-    back to one of them, use rukpakctl rollback.
+    These are the last five installations. An upgrade that waits, or that status.upgrade says has begun, is listed as
+    the next revision. To go back to one of them, use rukpakctl rollback.
 
     This needs get on bundledeployments.
     """

@@ -21,7 +21,7 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is something to do.")
 @output_option("text", "json", "markdown")
 def plan(*, name: str, exit_code: bool, output: str, **where: str) -> int:
-    """Show what a BundleDeployment will do by its template.
+    """Show what the operator will do for what a BundleDeployment asks for.
 
     That is all of the plan of an upgrade: objects and their fields, images, rights gained and lost, verdicts on
     CustomResourceDefinitions, hooks that run, and what going back does not undo. The operator says so, from the content

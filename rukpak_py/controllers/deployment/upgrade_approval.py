@@ -152,7 +152,7 @@ class UpgradeApproval:
             ),
             planned.plan,
             new=_content_of(rendered, events),
-            old=_content_of(former, events) if former is not None else None,
+            old=_content_of(former, events) if former is not None else _nothing_before(attempt, active, planned.plan),
             later=[one.key for one in planned.later],
             replaced=replaced,
             prunes=attempt.deployment.spec.prune.enabled,
@@ -333,6 +333,13 @@ def _counts(plan: UpgradePlan) -> PlanCounts:
         kept=len(objects.kept),
         replaced=len(objects.replaced),
     )
+
+
+def _nothing_before(attempt: Attempt, active: Attempt | None, plan: Plan) -> PlannedContent | None:
+    """Content before a first install. None: there is some, and it is not known."""
+    if attempt.installed is not None or is_upgrade(attempt, active, plan):
+        return None
+    return PlannedContent(desired=(), hooks=[])
 
 
 def _content_of(rendered: Rendered, events: frozenset[HookEvent]) -> PlannedContent:

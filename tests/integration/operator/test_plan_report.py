@@ -135,7 +135,7 @@ async def test_first_install_that_may_not_begin_is_planned(
         lambda found: "missing-namespace" in condition(found, "Installed").get("message", ""), what="it is refused"
     )
     plan = await plan_for(tenant, plane, operator)
-    assert (plan.state, plan.from_revision) == ("Refused", 0)
+    assert (plan.state, plan.from_revision, plan.verdict) == ("Refused", 0, "Safe")
     assert {one.action for one in plan.objects} == {"created"}
 
 
