@@ -84,7 +84,10 @@ def installed_change(
 def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Installation, ...]:
     history = attempt.deployment.status.history
     latest = history[0] if history else None
-    if latest is None or not _is_of(latest, attempt) or _is_before_rollback(latest, attempt.undoes):
+    if latest is not None and _is_of(latest, attempt) and _is_before_rollback(history, attempt.undoes):
+        again = replace(_as_known_now(latest, attempt, outcome), revision=with_revisions(history)[0].revision + 1)
+        return within_limit((again, *with_revisions(history)[1:]))
+    if latest is None or not _is_of(latest, attempt):
         former = _with_undone(with_revisions(history), attempt.undoes)
         revision = former[0].revision + 1 if former else 1
         return within_limit((_entry(attempt, outcome, now, revision), *former)[:HISTORY])
@@ -94,13 +97,13 @@ def _history(attempt: Attempt, outcome: InstallOutcome, now: str) -> tuple[Insta
     return within_limit((_as_known_now(numbered[0], attempt, outcome), *numbered[1:]))
 
 
-def _is_before_rollback(latest: Installation, undone: RolledBack | None) -> bool:
-    """A rollback counts the revision up where its upgrade had not come to be one: else an approval counted twice."""
-    return undone is not None and latest.time < undone.time
+def _is_before_rollback(history: tuple[Installation, ...], undone: RolledBack | None) -> bool:
+    """Whether the upgrade was no revision yet: the rollback counts up instead, or an approval would count twice."""
+    return undone is not None and with_revisions(history)[0].revision <= undone.revision
 
 
 def _with_undone(history: tuple[Installation, ...], undone: RolledBack | None) -> tuple[Installation, ...]:
-    if undone is None or not history or history[0].digest != undone.content:
+    if undone is None or not history or history[0].digest != undone.content or _is_before_rollback(history, undone):
         return history
     return (replace(history[0], outcome=InstallOutcome.ROLLED_BACK), *history[1:])
 

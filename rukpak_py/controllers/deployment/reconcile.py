@@ -9,8 +9,6 @@ back by a watch, by the end of a job, or by its back-off.
 from collections.abc import Collection
 from dataclasses import replace
 
-from msgspec import UNSET
-
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
@@ -27,7 +25,7 @@ from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
-from rukpak_py.controllers.deployment.remediation import is_told, is_undone, undone_fact
+from rukpak_py.controllers.deployment.remediation import is_finished, is_told, is_undone, refusal_of, undone_fact
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT
 from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
@@ -117,10 +115,12 @@ class DeploymentReconciler:
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if self._identities.refuses(deployment):
             self._values.drop_former(deployment, state, is_proven=False)
+            state.waits.over(UPGRADE)
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_without_account(deployment)))
         unproven = await with_failed_request(self._unproven(deployment, state))
         self._values.drop_former(deployment, state, is_proven=not unproven.facts)
         if unproven.facts:
+            state.waits.over(UPGRADE)
             return await self._reporting.report(deployment, state, turn, wanted=unproven)
         if deployment.metadata.is_deleted:
             if _is_held_by_us(deployment) or not self._identities.need_proof(deployment):
@@ -145,6 +145,7 @@ class DeploymentReconciler:
             schedule = await self._install(deployment, wanted, state, found, turn)
         else:
             state.failed.forget()
+            state.waits.over(UPGRADE)
             failure = _about(self._not_unpacked(deployment, wanted, found))
             installed = await self._keep_active(deployment, state, found)
             schedule = await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
@@ -207,6 +208,10 @@ class DeploymentReconciler:
         active = self._active(deployment, state, found)
         if (record := is_undone(attempt)) is not None:
             return await self._stay_undone(attempt, active, record, found, turn)
+        unfinished = await self._finish_rollback(attempt, active, found, turn)
+        if unfinished is not None:
+            return unfinished
+        state.wants(attempt.content)
         waits = self._dependencies.first_install_waits(deployment)
         if waits is not None:
             return await self._reporting.report(deployment, state, turn, wanted=_unpacked(wanted) + _about(waits))
@@ -224,9 +229,6 @@ class DeploymentReconciler:
         progress += _about(unusable) if unusable is not None else NO_PROGRESS
         if active is not None and active.content == attempt.content:
             of_installed = progress
-        elif attempt.deployment.status.rollback is not None and change.rollback is UNSET:
-            of_wanted += progress
-            of_installed = await self._keep_active(attempt.deployment, state, found)
         else:
             of_wanted += progress
             of_installed = await self._beside(attempt, active, progress)
@@ -266,7 +268,30 @@ class DeploymentReconciler:
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         return await self._report_undone(attempt, active, Undone(record=record, back=back, progress=progress), turn)
 
-    async def _report_undone(self, attempt: Attempt, active: Attempt | None, undone: Undone, turn: Turn) -> Schedule:
+    async def _finish_rollback(
+        self, attempt: Attempt, active: Attempt | None, found: FoundValues, turn: Turn
+    ) -> Schedule | None:
+        """Bring a rollback that has begun to its end before other content begins, which may have to wait for long.
+
+        None: there is none, it is over, or it cannot go on, and is given up for what the spec asks for.
+        """
+        deployment, state = attempt.deployment, attempt.state
+        record = deployment.status.rollback
+        if record is None or is_finished(deployment, record):
+            return None
+        back = await self._undo.attempt_of(deployment, record, state, found)
+        if isinstance(back, Unavailable):
+            return None
+        progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
+        if refusal_of(progress):
+            return None
+        timer = _about(look_again(0.0)) if progress.reached >= Reached.APPLIED else NO_PROGRESS
+        undone = Undone(record=record, back=back, progress=progress)
+        return await self._report_undone(attempt, active, undone, turn, timer=timer)
+
+    async def _report_undone(
+        self, attempt: Attempt, active: Attempt | None, undone: Undone, turn: Turn, *, timer: Progress = NO_PROGRESS
+    ) -> Schedule:
         deployment, state, back, progress = attempt.deployment, attempt.state, undone.back, undone.progress
         if state.begun == back.content and progress.reached is Reached.NOTHING:
             progress = replace(progress, reached=Reached.PARTLY)
@@ -280,6 +305,7 @@ class DeploymentReconciler:
         else:
             of_wanted += progress
             of_installed = await self._beside(back, active, progress)
+        of_installed += timer
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         await self._drop_superseded(back, progress, attempt.bundle)
         return schedule

@@ -95,9 +95,11 @@ class ContentReconciler:
             progress = await with_failed_request(self._stages(attempt, active))
             if any(fact.cause in _REFUSED_RIGHTS for fact in progress.facts):
                 self._gates.review_permissions_again(attempt)
-            if attempt.is_leading:
+            if attempt.is_leading and not _only_asks(attempt, progress):
                 attempt.state.failed.keep(attempt.content, NO_PROGRESS if is_installed else progress)
         if not attempt.is_leading or any(fact.cause in _NOTHING_WRITTEN for fact in progress.facts):
+            return progress
+        if _only_asks(attempt, progress):
             return progress
         # After its own rendering took over the place of a former one.
         self._rendering.drop_superseded(attempt.deployment.metadata.uid, attempt.content)
@@ -381,3 +383,10 @@ def _with_certificates(progress: Progress, kept: CertificateResult) -> Progress:
     if kept.failures and change.installed:
         change = structs.replace(change, installed=structs.replace(change.installed, applied_digest=""))
     return replace(progress, change=change) + certificate_progress(kept)
+
+
+def _only_asks(attempt: Attempt, progress: Progress) -> bool:
+    """Whether it is a rollback that has not begun, which may be refused: it leaves what the upgrade has, and knows."""
+    recorded, undone = attempt.deployment.status.rollback, attempt.undoes
+    has_begun = undone is None or (recorded is not None and recorded.key == undone.key)
+    return not has_begun and progress.reached is Reached.NOTHING

@@ -128,6 +128,15 @@ def entry_of(deployment: BundleDeployment, record: RolledBack) -> Installation |
     return latest if former is None or _are_the_same(latest, former) else None
 
 
+def is_finished(deployment: BundleDeployment, record: RolledBack) -> bool:
+    """Whether the rollback has made its entry of the history: all of the former revision was applied."""
+    history = read_history(deployment.status.history)
+    if not history or history[0].revision <= record.revision:
+        return False
+    former = next((one for one in history if one.revision == record.revision), None)
+    return former is None or _are_the_same(history[0], former)
+
+
 def _are_the_same(one: Installation, other: Installation) -> bool:
     return one.digest == other.digest and mean_the_same(one.options, other.options)
 

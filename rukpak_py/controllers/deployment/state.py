@@ -53,6 +53,7 @@ class DeploymentState:
     untouched: ContentKey | None = None  # after which nothing else was applied; what it has may have drifted
     begun: ContentKey | None = None  # of which something was written, and not all; a former process may have, too
     written: frozenset[ObjectKey] = frozenset()  # of that
+    wanted: ContentKey | None = None  # by the spec, at the last look
     unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they had another owner
@@ -94,6 +95,12 @@ class DeploymentState:
             pace=Pace(),
             passed_gates=dict(self.passed_gates),
         )
+
+    def wants(self, content: ContentKey) -> None:
+        """Answers about content that was wanted before are too old where it is wanted again."""
+        if self.wanted is not None and self.wanted != content:
+            self.passed_gates.clear()
+        self.wanted = content
 
     def template_hash(self, deployment: BundleDeployment) -> str:
         """Computed once for each generation of the spec, and each refresh."""

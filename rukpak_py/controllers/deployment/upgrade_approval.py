@@ -48,7 +48,7 @@ from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWrite
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
-from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, Reached, StatusChange
+from rukpak_py.controllers.result.progress import NO_CHANGE, Fact, Progress, StatusChange
 from rukpak_py.controllers.result.upgrade_details import DependencyNotReady, OutsideWindow, UpgradePending
 from rukpak_py.formats.hook import HookEvent
 from rukpak_py.kube.errors import NotFoundError, StaleError
@@ -79,12 +79,14 @@ class UpgradeApproval:
         return not has_begun(attempt)
 
     def must_record(self, attempt: Attempt, active: Attempt | None, plan: Plan) -> bool:
-        """Whether that it begins must stand in the status first: for `onFailure`, or as a rollback begins or ends."""
+        """Whether its begin must stand in the status first: for `onFailure`, or where the status tells of another."""
         if attempt.undoes is not None:
             recorded = attempt.deployment.status.rollback
             return recorded is None or recorded.key != attempt.undoes.key
         deployment = attempt.deployment
-        counts = deployment.spec.upgrades.on_failure is not None or deployment.status.rollback is not None
+        status = deployment.status
+        is_told = status.rollback is not None or status.pending_upgrade is not None
+        counts = deployment.spec.upgrades.on_failure is not None or is_told
         return attempt.is_wanted and counts and is_upgrade(attempt, active, plan) and not has_begun(attempt)
 
     async def decide(
@@ -253,7 +255,7 @@ def is_about(pending: PendingUpgrade, attempt: Attempt) -> bool:
 def upgrade_change(attempt: Attempt, active: Attempt | None, progress: Progress) -> StatusChange:
     """Change of the status by what is over: an upgrade that is not wanted any more, or that has ended well.
 
-    A rollback lasts until other content begins: what only waits, or is refused, leaves it where it is.
+    A rollback that has begun comes to its end before other content is looked at; then it is over, too.
     """
     status, change = attempt.deployment.status, NO_CHANGE
     is_installed = active is not None and active.content.has_same_objects(attempt.content)
@@ -266,8 +268,7 @@ def upgrade_change(attempt: Attempt, active: Attempt | None, progress: Progress)
         is_other = (begun.content, begun.options) != (attempt.bundle.status.digest, attempt.options.digest)
         if is_other or is_healthy(progress):
             change += StatusChange(upgrade=None)
-    has_taken_over = is_installed or has_begun(attempt) or progress.reached >= Reached.APPLIED
-    if status.rollback is not None and is_undone(attempt) is None and has_taken_over:
+    if status.rollback is not None and is_undone(attempt) is None:
         change += StatusChange(rollback=None)
     return change
 

@@ -143,7 +143,6 @@ def test_failed_content_is_not_tried_again_before_it_or_its_options_change(
     assert is_undone(of) == (record if stays else None)
     change = upgrade_change(of, None, progress(WAITS)).rollback
     assert change is (UNSET if stays or record is None else None)
-    assert upgrade_change(of, None, progress(FAILS, reached=Reached.PARTLY)).rollback is UNSET, "it has not begun"
 
 
 def installation(revision: int, outcome: str = "Healthy", digest: str = OTHER_DIGEST, **options: Any) -> Installation:

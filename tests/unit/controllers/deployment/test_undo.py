@@ -1,6 +1,7 @@
 """A failed upgrade and the revision before it, over several looks: which content is asked for, and what is told."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -10,8 +11,8 @@ from rukpak_py.api.deployment_spec import Prune
 from rukpak_py.api.install_options import options_of, recorded
 from rukpak_py.api.names import BUNDLE_KIND
 from rukpak_py.api.upgrades import BegunUpgrade, FailureAction, OnFailure, RolledBack, Upgrades
-from rukpak_py.apply.plan import Plan
 from rukpak_py.controllers.deployment.attempt import Attempt
+from rukpak_py.controllers.deployment.state_parts import Passed
 from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Progress, Reached
@@ -23,7 +24,6 @@ from tests.unit.controllers.deployment.test_reconcile import (
     KEPT,
     WANTED,
     Bench,
-    half_done,
     installed,
     installed_before,
     refused,
@@ -284,36 +284,49 @@ def rolled_back_from_other(bench: Bench, *, is_done: bool) -> RolledBack:
     return record
 
 
-@pytest.mark.parametrize("is_done", [False, True])
+@pytest.mark.parametrize("is_installed", [False, True])
 @pytest.mark.parametrize("cause", [Cause.UPGRADE_NOT_APPROVED, Cause.PERMISSIONS_MISSING])
-async def test_rollback_is_finished_and_kept_while_other_content_waits_or_is_refused(
-    bench: Bench, cause: Cause, *, is_done: bool
+async def test_rollback_comes_to_its_end_before_other_content_is_looked_at(
+    bench: Bench, cause: Cause, *, is_installed: bool
 ) -> None:
-    record = rolled_back_from_other(bench, is_done=is_done)
+    """`is_installed`: what has failed was no revision yet."""
+    record = rolled_back_from_other(bench, is_done=is_installed)
     bench.content.results[WANTED] = refused(cause=cause)
+    bench.content.results[ACTIVE] = progress(fact(Cause.HOOK_RUNNING), reached=Reached.PARTLY)
     await bench.reconcile()
-    assert bench.content.asked == [("reconcile", WANTED, "after"), KEPT]
-    assert bench.content.attempts[1].undoes == record
-    assert (bench.status.rollback, bench.status.active_bundle) == (record, ACTIVE)
+    assert bench.content.asked == [KEPT]
+    assert bench.content.attempts[0].undoes == record
+    assert bench.status.rollback == record
+    del bench.content.results[ACTIVE]
+    assert (await bench.reconcile()).report_at is not None
+    assert (bench.content.asked, bench.status.active_bundle) == ([KEPT, KEPT], ACTIVE)
+    bench.content.asked.clear()
+    await bench.reconcile_after_a_while()
+    assert bench.content.asked[0] == ("reconcile", WANTED, "after")
+    assert [bench.status.rollback, bench.status.active_bundle] == [None, ACTIVE]
 
 
-async def test_rollback_ends_as_other_content_begins(bench: Bench) -> None:
+async def test_rollback_that_cannot_go_on_is_given_up_for_other_content(bench: Bench) -> None:
     rolled_back_from_other(bench, is_done=False)
-    approval = bench.approval
-    recorded_first = []
-    bench.put(replace(stored := bench.stored, spec=replace(stored.spec, upgrades=Upgrades())))
-
-    async def begins(attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
-        assert is_due
-        recorded_first.append(approval.must_record(attempt, active, Plan(changes=(), prune=())))
-        assert await approval.record(attempt) is None
-        assert (bench.status.rollback, bench.status.upgrade is None) == (None, False)
-        return half_done()
-
-    bench.content.reconcile_content = begins  # type: ignore[method-assign]
+    bench.content.results[ACTIVE] = refused(cause=Cause.PERMISSIONS_MISSING)
     await bench.reconcile()
-    assert recorded_first == [True]
-    assert bench.status.rollback is None
+    assert bench.content.asked == [KEPT, ("reconcile", WANTED, "after")]
+    assert (bench.status.rollback, bench.status.active_bundle) == (None, WANTED)
+
+
+async def test_answers_of_gates_are_forgotten_when_other_content_is_wanted(bench: Bench) -> None:
+    one = begun(bench)
+    state = bench.states.of(one.metadata.uid)
+    assert state is not None
+    await bench.reconcile()
+    subject: Any = ()
+    state.passed_gates["crds"] = Passed(subject=subject)
+    await bench.reconcile()
+    assert state.passed_gates
+    other = bench.put(replace(bench.stored, spec=replace(bench.stored.spec, install_namespace="other")))
+    bench.put_bundle(unpacked(other))
+    await bench.reconcile()
+    assert not state.passed_gates
 
 
 async def test_upgrade_has_a_short_while_after_a_pause(bench: Bench) -> None:
