@@ -25,7 +25,10 @@ class UnmetDependencies(Detail, frozen=True, kw_only=True):
                 "not serve its class; create it, or correct the name"
             )
         if self.unready:
-            parts.append(f"waiting for spec.dependsOn: {named(self.unready)} {_are(self.unready)} not Ready")
+            whose = "its spec as it is" if len(self.unready) == 1 else "their specs as they are"
+            parts.append(
+                f"waiting for spec.dependsOn: {named(self.unready)} {_are(self.unready)} not Ready with {whose} now"
+            )
         return "; ".join(parts)
 
 

@@ -461,7 +461,8 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         (
             "spec.dependsOn has a cycle: d depends on a, and that, directly or through others, on d; remove one of "
             "these dependencies; spec.dependsOn names b, c: no such BundleDeployment exists, or this operator does not "
-            "serve its class; create it, or correct the name; waiting for spec.dependsOn: e, f are not Ready"
+            "serve its class; create it, or correct the name; waiting for spec.dependsOn: e, f are not Ready with "
+            "their specs as they are now"
         ),
     ),
     (
