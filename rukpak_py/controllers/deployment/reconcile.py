@@ -56,6 +56,8 @@ from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
+STATUS_SECONDS = 1.0  # until the status tells that a rollback has come to its end
+
 
 class DeploymentReconciler:
     def __init__(
@@ -277,7 +279,7 @@ class DeploymentReconciler:
         """
         deployment, state = attempt.deployment, attempt.state
         record = deployment.status.rollback
-        if record is None or is_finished(deployment, record):
+        if record is None or state.undone == record or is_finished(deployment, record):
             return None
         back = await self._undo.attempt_of(deployment, record, state, found)
         if isinstance(back, Unavailable):
@@ -285,7 +287,9 @@ class DeploymentReconciler:
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         if refusal_of(progress):
             return None
-        timer = _about(look_again(0.0)) if progress.reached >= Reached.APPLIED else NO_PROGRESS
+        timer = NO_PROGRESS
+        if progress.reached >= Reached.APPLIED:
+            state.undone, timer = record, _about(look_again(STATUS_SECONDS))
         undone = Undone(record=record, back=back, progress=progress)
         return await self._report_undone(attempt, active, undone, turn, timer=timer)
 

@@ -13,6 +13,7 @@ from time import monotonic
 
 from rukpak_py.api.bundle_deployment import BundleDeployment, CompletedObject
 from rukpak_py.api.template_hash import template_hash_of
+from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.apply.deletions import Deletion
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
@@ -54,6 +55,7 @@ class DeploymentState:
     begun: ContentKey | None = None  # of which something was written, and not all; a former process may have, too
     written: frozenset[ObjectKey] = frozenset()  # of that
     wanted: ContentKey | None = None  # by the spec, at the last look
+    undone: RolledBack | None = None  # all of whose former revision this process has applied
     unmade: UnmadeBundle | None = None
     bundle: str = ""  # the Bundle of the template as it was at the last look
     conflicts: frozenset[ObjectKey] = frozenset()  # refused at the last try, because they had another owner

@@ -306,6 +306,15 @@ async def test_rollback_comes_to_its_end_before_other_content_is_looked_at(
     assert [bench.status.rollback, bench.status.active_bundle] == [None, ACTIVE]
 
 
+async def test_rollback_that_the_history_does_not_show_keeps_nothing_waiting(bench: Bench) -> None:
+    """Its entry is recorded in another form, for example, so that it is not known again."""
+    rolled_back_from_other(bench, is_done=False)
+    bench.content.results[ACTIVE] = Progress(reached=Reached.FINISHED)
+    await bench.reconcile()
+    await bench.reconcile()
+    assert bench.content.asked[:2] == [KEPT, ("reconcile", WANTED, "after")]
+
+
 async def test_rollback_that_cannot_go_on_is_given_up_for_other_content(bench: Bench) -> None:
     rolled_back_from_other(bench, is_done=False)
     bench.content.results[ACTIVE] = refused(cause=Cause.PERMISSIONS_MISSING)
