@@ -13,7 +13,7 @@ from tests.integration.definitions import install, remove
 from tests.integration.operator.counting import Calls, calls, calls_during, settled
 from tests.integration.operator.olm import published
 from tests.integration.operator.process import Operator
-from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.tenant import Tenant, condition
 from tests.unit.bundles import crd, webhook
 from tests.waiting import eventually
 
@@ -51,10 +51,16 @@ def hook(package: str) -> dict[str, object]:
     return webhook(f"validate.{package}.example.com", rules=[{**rule, "resources": ["demos"]}])
 
 
-async def installed(tenant: Tenant, package: str, **spec: object) -> None:
+async def installed(tenant: Tenant, package: str, *, is_ready: bool = True, **spec: object) -> None:
+    """`is_ready` False: nobody makes what is installed healthy."""
     published_spec = await published(tenant, package, webhooks=[hook(package)])
     await tenant.deploy(name=package, **published_spec | spec)
-    await tenant.ready(name=package)
+    if is_ready:
+        await tenant.ready(name=package)
+        return
+    await tenant.until(
+        lambda seen: condition(seen, "Installed").get("status") == "True", what="it is installed", name=package
+    )
 
 
 def without_watches(found: Calls) -> dict[tuple[str, str, str], int]:
@@ -126,7 +132,7 @@ async def test_the_ca_that_cert_manager_injects_is_left_alone(tenant: Tenant, op
     crds = [crd(plural, group=CERT_MANAGER, kind=kind, versions=versions) for plural, kind in kinds.items()]
     await install(tenant.admin, crds)
     try:
-        await installed(tenant, package, config={"certificates": "cert-manager"})
+        await installed(tenant, package, is_ready=False, config={"certificates": "cert-manager"})
         name = f"validate.{package}.example.com"
         body = {"metadata": {"name": name}, "webhooks": [{"name": name, "clientConfig": {"caBundle": CA}}]}
         head = {"apiVersion": VALIDATING.gvk.api_version, "kind": VALIDATING.gvk.kind}

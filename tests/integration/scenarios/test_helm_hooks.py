@@ -193,8 +193,9 @@ async def test_hooks_are_skipped_on_request(stage: Stage) -> None:
 
 
 async def test_hook_of_a_former_run_is_replaced_where_its_policy_says_so(stage: Stage) -> None:
-    """Content that comes back runs its hooks again."""
-    files = {"templates/job.yaml": job_hook("migrate", "pre-install,pre-upgrade"), "templates/a.yaml": settings(a="1")}
+    """Content that comes back runs its hooks of a rollback."""
+    events = "pre-install,pre-upgrade,pre-rollback"
+    files = {"templates/job.yaml": job_hook("migrate", events), "templates/a.yaml": settings(a="1")}
     source = await chart_source(stage, files)
     name = await deploy(stage, source)
     await end_pod(stage, "migrate", "Succeeded")

@@ -1,10 +1,12 @@
 """docs/helm-charts.md followed: the commands of the page, on a release that the real helm has installed."""
 
 import asyncio
+import json
 import os
 import re
 import shutil
 import subprocess
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -73,7 +75,8 @@ def case(helm: HelmProgram, tmp_path: Path) -> Case:
 def shell(stage: Stage, kubeconfig: Path, helm: HelmProgram, case: Case, tmp_path: Path) -> Shell:
     shutil.copy(case.first.path, tmp_path / "shop-1.0.0.tgz")
     shutil.copy(case.second.path, tmp_path / "shop-2.0.0.tgz")
-    programs = f"{binaries.path('kubectl').parent}:{Path(helm.path).parent}:{os.environ['PATH']}"
+    folders = (binaries.path("kubectl").parent, Path(helm.path).parent, Path(sys.executable).parent)
+    programs = f"{':'.join(map(str, folders))}:{os.environ['PATH']}"
     homes = {f"HELM_{name}_HOME": str(tmp_path / name) for name in ("CACHE", "CONFIG", "DATA")}
     environment = {**os.environ, **homes, "PATH": programs, "KUBECONFIG": str(kubeconfig)}
     return Shell(folder=tmp_path, name=stage.name, environment=environment)
@@ -132,12 +135,15 @@ async def test_going_back_takes_the_template_and_the_values_from_the_history(
 ) -> None:
     with served([case]) as archives:
         body = as_the_page_says(stage, f"http://{archives}/{case.first.path.name}", {"port": 6000})
-        await stage.create(BUNDLE_DEPLOYMENTS, "", {**body, "spec": {**body["spec"], "createNamespace": True}})
+        body = {**body, "spec": {**body["spec"], "createNamespace": True}}
+        (shell.folder / "first.json").write_text(json.dumps(body))
+        await shell.run("kubectl apply -f first.json")  # as a user: rollback asks who manages what it changes
         await stage.until_ready(stage.name)
         first = await password(stage)
-        second = {"type": "http", "http": {"url": f"http://{archives}/{case.second.path.name}"}}
-        await stage.edit_template(stage.name, second)
-        await stage.edit(stage.name, config={"values": {"port": 6001, "more": True}})
+        source = {"type": "http", "http": {"url": f"http://{archives}/{case.second.path.name}"}}
+        config = {"values": {"port": 6001, "more": True}}
+        changed = json.dumps({"spec": {"template": {"spec": {"source": source}}, "config": config}})
+        await shell.run(f"kubectl patch bundledeployment blog --type=merge -p '{changed}'")
         await stage.until_ready(stage.name)
         await shell.run("kubectl wait --for=jsonpath='{.status.version}'=2.0.0 bundledeployment/blog --timeout=60s")
         await shell.follow("Go back", release="shop")

@@ -79,15 +79,22 @@ async def test_spec_of_a_mirror_alone_is_reverted_and_goes_on(
     tenant: Tenant, policies: Installation, served: Operator
 ) -> None:
     name = await make_instance(tenant)
+
+    async def is_recorded() -> bool:
+        return "judged" in (await tenant.read(BUNDLE_INSTANCES, "", name)).get("status", {})
+
+    await eventually(is_recorded, what="the instance is judged, and that is recorded")
     await remove_policies(tenant.admin, policies.policies())
     await becomes(tenant, MISSING)
     await change(tenant, name, {"spec": {"suspend": True}})
 
     await install_policies(tenant.admin, policies)
 
-    await tenant.until(lambda one: "suspend" not in one["spec"], what="it is reverted", name=name, seconds=90.0)
-    await tenant.ready(name=name)
-    await tenant.admin.delete(BUNDLE_INSTANCES, "", name)
+    try:
+        await tenant.until(lambda one: "suspend" not in one["spec"], what="it is reverted", name=name, seconds=90.0)
+        await tenant.ready(name=name)
+    finally:
+        await tenant.admin.delete(BUNDLE_INSTANCES, "", name)
 
 
 async def has_map(tenant: Tenant, name: str) -> bool:
