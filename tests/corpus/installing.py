@@ -14,7 +14,7 @@ import orjson
 
 from rukpak_py.api.names import OWNER_NAME_LABEL
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CRDS, NAMESPACES
 from tests.corpus.real_bundles import WATCHED, Document, RealBundle, empty_definitions
 from tests.integration.definitions import install, touch_deleted
@@ -65,9 +65,16 @@ class Installer:
     @asynccontextmanager
     async def watched_namespace(self) -> AsyncIterator[None]:
         """For those that must watch another namespace than their own. Its deletion is asked for, not waited for."""
-        await self._client.create(NAMESPACES, "", orjson.dumps({"metadata": {"name": WATCHED}}))
+        await eventually(self._made_watched, what="the watched namespace of another test is gone", seconds=90.0)
         yield
         await self._client.delete(NAMESPACES, "", WATCHED)
+
+    async def _made_watched(self) -> bool:
+        try:
+            await self._client.create(NAMESPACES, "", orjson.dumps({"metadata": {"name": WATCHED}}))
+        except AlreadyExistsError:
+            return False
+        return True
 
     async def bring_missing_kinds(self, bundles: Sequence[RealBundle]) -> list[Document]:
         """Create empty CRDs for kinds that these bundles need and the cluster does not serve."""
