@@ -52,7 +52,7 @@ def hook(package: str) -> dict[str, object]:
 
 
 async def installed(tenant: Tenant, package: str, *, is_ready: bool = True, **spec: object) -> None:
-    """`is_ready` False: nobody makes what is installed healthy."""
+    """`is_ready` False: it is only waited for what is installed, which no controller makes healthy."""
     published_spec = await published(tenant, package, webhooks=[hook(package)])
     await tenant.deploy(name=package, **published_spec | spec)
     if is_ready:
