@@ -42,7 +42,7 @@ NO_FIELDS = FieldChanges()
 def changed_fields(
     old: bytes, new: bytes, *, ignored: Collection[IgnoredField] = (), hide: Hide, digest: Digest
 ) -> FieldChanges:
-    """`ignored`: fields that stay as they are. `hide`: takes secret values out of a text."""
+    """`ignored`: fields that stay as they are. `hide`: masks secret values in a text."""
     before, after = (_content(orjson.loads(cut(side)), ignored) for side in (old, new))
     found = list[PlannedField]()
     number = 0

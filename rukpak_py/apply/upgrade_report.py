@@ -106,7 +106,7 @@ def upgrade_document(
     hide: Hide,
     refused_crds: Mapping[ObjectKey, str] = NOTHING_REFUSED,
 ) -> UpgradeDocument:
-    """`base`: what is known beside the plan. `hide`: takes secret values out of a text."""
+    """`base`: what is known beside the plan. `hide`: masks secret values in a text."""
     listing = _Listing(hide)
     acted = [(action, key) for action in PlannedAction for key in getattr(plan.objects, action.value)]
     images = image_changes(sides.old, sides.new)

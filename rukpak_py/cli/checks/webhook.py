@@ -58,7 +58,7 @@ def _configuration(facts: AfterFacts, webhooks: OurWebhooks, serving: bytes | Un
 def _crds(configuration: Json, webhooks: OurWebhooks, about: str) -> CheckResult:
     found = next((one for one in callers(configuration) if one.name == CRD_WEBHOOK), None)
     if found is not None and webhooks.calls_us(found):
-        return _CRDS.ok("updates of CRDs of BundleDeployments are checked, whoever makes them", about)
+        return _CRDS.ok("the API server asks this operator about updates of CRDs of BundleDeployments", about)
     what = "is missing" if found is None else "calls another server"
     text = f'webhook "{CRD_WEBHOOK}" {what}: updates of CRDs that the operator does not make are not checked'
     return _CRDS.warning(text, UPGRADE, about)

@@ -57,6 +57,8 @@ from rukpak_py.core.logs import hide_in_lines
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 STATUS_SECONDS = 1.0  # until the status tells that a rollback has come to its end
+REFETCHING_SECONDS = 60.0  # that other content waits for the former one of a rollback which is not there
+ROLLBACK = "rollback"  # in the waits of the state
 
 
 class DeploymentReconciler:
@@ -283,7 +285,11 @@ class DeploymentReconciler:
             return None
         back = await self._undo.attempt_of(deployment, record, state, found)
         if isinstance(back, Unavailable):
-            return None
+            if back.why or state.waited(ROLLBACK, attempt.content) >= REFETCHING_SECONDS:
+                return None
+            of_wanted = _unpacked(attempt.bundle) + REFETCHING_CONTENT
+            missing = _not_had(back, record)
+            return await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=missing)
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         if refusal_of(progress):
             return None

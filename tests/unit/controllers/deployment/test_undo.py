@@ -306,6 +306,20 @@ async def test_rollback_comes_to_its_end_before_other_content_is_looked_at(
     assert [bench.status.rollback, bench.status.active_bundle] == [None, ACTIVE]
 
 
+async def test_rollback_whose_bundle_is_on_its_way_keeps_other_content_waiting_for_a_while(
+    bench: Bench, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One failed request does not leave it half done."""
+    record = rolled_back_from_other(bench, is_done=False)
+    without_former_and_server(bench)
+    schedule = await bench.reconcile()
+    assert schedule.report_at is not None
+    assert (bench.content.asked, bench.status.rollback) == ([], record)
+    monkeypatch.setattr("rukpak_py.controllers.deployment.reconcile.REFETCHING_SECONDS", 0.0)
+    await bench.reconcile()
+    assert bench.content.asked[0] == ("reconcile", WANTED, "after")
+
+
 async def test_rollback_that_the_history_does_not_show_keeps_nothing_waiting(bench: Bench) -> None:
     """Its entry is recorded in another form, for example, so that it is not known again."""
     rolled_back_from_other(bench, is_done=False)
