@@ -30,10 +30,10 @@ from rukpak_py.controllers.deployment.facts import refusal_facts
 from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.history import version_of
 from rukpak_py.controllers.deployment.identities import Identities
+from rukpak_py.controllers.deployment.installed_keeper import has_other_content
 from rukpak_py.controllers.deployment.kinds import Kinds
 from rukpak_py.controllers.deployment.plan_fields import PlanFields
 from rukpak_py.controllers.deployment.planning import Planned, Planner
-from rukpak_py.controllers.deployment.reconcile import has_other_content
 from rukpak_py.controllers.deployment.remediation import is_undone, undone_fact
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage

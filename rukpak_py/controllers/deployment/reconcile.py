@@ -14,15 +14,16 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.conditions import find_condition
 from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, BundlePhase, ConditionType, Reason, is_unknown_class
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionType, Reason, is_unknown_class
 from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.dependencies import Dependencies
-from rukpak_py.controllers.deployment.external_values import NO_VALUES, ExternalValues, FoundValues, values_fact
+from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.facts import error_fact, is_open, look_again, with_failed_request
 from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.identities import Identities
+from rukpak_py.controllers.deployment.installed_keeper import InstalledKeeper, not_had
 from rukpak_py.controllers.deployment.ownership_form import OwnershipForm
 from rukpak_py.controllers.deployment.reconcile_content import ContentReconciler
 from rukpak_py.controllers.deployment.remediation import is_finished, is_told, is_undone, refusal_of, undone_fact
@@ -31,27 +32,23 @@ from rukpak_py.controllers.deployment.reporting import Reporting
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import UnmadeBundle
 from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_fact
-from rukpak_py.controllers.deployment.undo import AGAIN_SECONDS, UPGRADE, Unavailable, Undo, Undone
+from rukpak_py.controllers.deployment.undo import UPGRADE, Unavailable, Undo, Undone
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
 from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
-    InstalledBundleFails,
-    InstalledBundleMissing,
-    InstalledBundleReplaced,
     UnknownClass,
 )
 from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import (
     ACCOUNT_REQUIRED,
-    OPTIONS_LOST,
     SUSPENDED,
     ClassNotServed,
 )
 from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
-from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, StatusChange, Words
+from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
@@ -92,7 +89,7 @@ class DeploymentReconciler:
         self._attempts = attempts
         self._content = content
         self._undo = undo
-        self._ownership_form = ownership_form
+        self._installed = InstalledKeeper(templates, attempts, content, undo, ownership_form)
         self._hooks = hooks
         self._uninstall = uninstall
         self._dependencies = dependencies
@@ -141,7 +138,7 @@ class DeploymentReconciler:
         wanted = await self._bundle(deployment, state, turn)
         if isinstance(wanted, Progress):
             state.failed.forget()
-            installed = await self._keep_active(deployment, state, found)
+            installed = await self._installed.keep(deployment, state, found)
             return await self._reporting.report(deployment, state, turn, wanted=wanted, installed=installed)
         if wanted is None:
             return SETTLED  # the deployment is gone
@@ -151,7 +148,7 @@ class DeploymentReconciler:
             state.failed.forget()
             state.waits.over(UPGRADE)
             failure = _about(self._not_unpacked(deployment, wanted, found))
-            installed = await self._keep_active(deployment, state, found)
+            installed = await self._installed.keep(deployment, state, found)
             schedule = await self._reporting.report(deployment, state, turn, wanted=failure, installed=installed)
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
@@ -186,7 +183,7 @@ class DeploymentReconciler:
         return instance.metadata if instance.spec == deployment.spec else None
 
     async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
-        await self._converted(deployment, state)
+        await self._installed.converted(deployment, state)
         return NO_PROGRESS if state.is_converted else _about(look_again(WAIT_QUIET_SECONDS))
 
     async def _bundle(
@@ -209,7 +206,7 @@ class DeploymentReconciler:
     ) -> Schedule:
         """The wanted content is there: install it, or keep it as it should be."""
         attempt = self._attempts.wanted(deployment, wanted, state, found)
-        active = self._active(deployment, state, found)
+        active = self._installed.active(deployment, state, found)
         if (record := is_undone(attempt)) is not None:
             return await self._stay_undone(attempt, active, record, found, turn)
         unfinished = await self._finish_rollback(attempt, active, found, turn)
@@ -235,21 +232,11 @@ class DeploymentReconciler:
             of_installed = progress
         else:
             of_wanted += progress
-            of_installed = await self._beside(attempt, active, progress)
+            of_installed = await self._installed.beside(attempt, active, progress)
         of_installed += judged.timer
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         await self._drop_superseded(attempt, progress)
         return schedule
-
-    async def _beside(self, attempt: Attempt, active: Attempt | None, progress: Progress) -> Progress:
-        """Keep what is installed while its successor is not."""
-        if progress.reached is Reached.NOTHING:
-            # Nothing of its successor was written.
-            correct = self._content.correct_drift(active) if active is not None else None
-            return await (correct or self._not_corrected(attempt.deployment))
-        if progress.reached is Reached.PARTLY and active is not None:
-            return await self._content.correct_half(attempt, active)
-        return NO_PROGRESS
 
     async def _drop_superseded(self, attempt: Attempt, progress: Progress, *kept: Bundle) -> None:
         """Delete the Bundles of former content once the new one is healthy."""
@@ -268,7 +255,7 @@ class DeploymentReconciler:
             told = NO_PROGRESS if back.why else REFETCHING_CONTENT
             if is_told(deployment, record):
                 told = _about(undone_fact(record))
-            return await self._reporting.report(deployment, state, turn, wanted=told, installed=_not_had(back, record))
+            return await self._reporting.report(deployment, state, turn, wanted=told, installed=not_had(back, record))
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         return await self._report_undone(attempt, active, Undone(record=record, back=back, progress=progress), turn)
 
@@ -288,7 +275,7 @@ class DeploymentReconciler:
             if back.why or state.waited(ROLLBACK, attempt.content) >= REFETCHING_SECONDS:
                 return None
             of_wanted = _unpacked(attempt.bundle) + REFETCHING_CONTENT
-            missing = _not_had(back, record)
+            missing = not_had(back, record)
             return await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=missing)
         progress = await self._content.reconcile_content(back, active, is_due=turn.is_attempt)
         if refusal_of(progress):
@@ -314,7 +301,7 @@ class DeploymentReconciler:
             of_installed = progress  # by now
         else:
             of_wanted += progress
-            of_installed = await self._beside(back, active, progress)
+            of_installed = await self._installed.beside(back, active, progress)
         of_installed += timer
         schedule = await self._reporting.report(deployment, state, turn, wanted=of_wanted, installed=of_installed)
         await self._drop_superseded(back, progress, attempt.bundle)
@@ -329,59 +316,10 @@ class DeploymentReconciler:
             self._content.drop_renderings(deployment)
         return fact
 
-    async def _keep_active(
-        self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues = NO_VALUES
-    ) -> Progress:
-        """Keep the active content with the options that it was installed with, whatever the spec says meanwhile."""
-        active = self._active(deployment, state, found)
-        if (record := deployment.status.rollback) is not None:
-            back = await self._undo.attempt_of(deployment, record, state, found)
-            if isinstance(back, Unavailable):
-                return _not_had(back, record)
-            return await self._content.reconcile_content(back, active)
-        if active is not None:
-            return await self._content.reconcile_content(active, active)
-        converted = await with_failed_request(self._converted(deployment, state))
-        return converted + await self._not_corrected(deployment)
-
-    async def _converted(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
-        """Convert where nothing proves what was applied, and so nothing of it can be lost."""
-        await self._ownership_form.convert(deployment, state)
-        return NO_PROGRESS
-
-    def _active(self, deployment: BundleDeployment, state: DeploymentState, found: FoundValues) -> Attempt | None:
-        bundle = self._templates.active(deployment)
-        if bundle is None or not bundle.status.digest or has_other_content(bundle, deployment):
-            return None
-        return self._attempts.active(deployment, bundle, state, found)
-
-    async def _not_corrected(self, deployment: BundleDeployment) -> Progress:
-        """Report why the installed content cannot be kept as it was; nothing where what that needs is on its way."""
-        name, bundle = deployment.status.active_bundle, self._templates.active(deployment)
-        if not name:
-            return NO_PROGRESS
-        if bundle is None:
-            why = await self._templates.restore_active(deployment)
-            return _not_kept(InstalledBundleMissing(bundle=name, why=why)) if why else NO_PROGRESS
-        if not bundle.status.digest:
-            unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
-            if bundle.status.phase != BundlePhase.FAILING or unpacked is None:
-                return NO_PROGRESS
-            return _not_kept(InstalledBundleFails(bundle=name, why=unpacked.message))
-        if has_other_content(bundle, deployment):
-            return _not_kept(InstalledBundleReplaced(bundle=name))
-        return _about(Fact(cause=Cause.OPTIONS_LOST, detail=OPTIONS_LOST))
-
 
 def _is_held_by_us(deployment: BundleDeployment) -> bool:
     """Whether a deployment of another class is being deleted with our finalizer, which no other client removes."""
     return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
-
-
-def has_other_content(bundle: Bundle, deployment: BundleDeployment) -> bool:
-    """Whether the Bundle was made again: content that was never installed is not kept, and has not passed the gates."""
-    digest = deployment.status.digest
-    return bool(digest) and bundle.status.digest != digest
 
 
 def _not_served(deployment: BundleDeployment) -> list[Fact]:
@@ -405,16 +343,6 @@ def _without_account(deployment: BundleDeployment) -> list[Fact]:
     if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
         return []
     return [Fact(cause=Cause.ACCOUNT_REQUIRED, detail=ACCOUNT_REQUIRED)]
-
-
-def _not_had(back: Unavailable, record: RolledBack) -> Progress:
-    """Report that the revision cannot be had that a failed upgrade is undone by."""
-    words = f"revision {record.revision}, by which the upgrade to {record.bundle} is undone, cannot be had: {back.why}"
-    return _not_kept(Words(words=words)) if back.why else _about(look_again(AGAIN_SECONDS))
-
-
-def _not_kept(detail: Detail) -> Progress:
-    return _about(Fact(cause=Cause.NOT_CORRECTED, detail=detail))
 
 
 def _unpacked(wanted: Bundle) -> Progress:
