@@ -1,0 +1,1 @@
+"""File-based catalogs of OLM: read, checked, drawn, compared, and asked which bundle to install."""
