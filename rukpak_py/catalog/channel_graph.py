@@ -17,7 +17,7 @@ class ChannelGraph:
 
     @classmethod
     def of(cls, entries: Iterable[Entry]) -> "ChannelGraph":
-        """Of several entries with one name the first counts."""
+        """Index entries by name; of several with one name the first counts."""
         found: dict[str, Entry] = {}
         for entry in entries:
             found.setdefault(entry.name, entry)

@@ -1,7 +1,7 @@
 """The blobs of a file-based catalog, as typed values.
 
-A catalog is a bag of blobs; each knows its file and which document of that file it is, so that a position can be found
-when somebody asks for it (`Positions` of rukpak_py.content). Values are what the file says, checked for their types
+A catalog is a bag of blobs; each knows its file and which document of that file it is: lines and columns are looked up
+on request (`Positions` of rukpak_py.content). Values are what the file says, checked for their types
 only: whether a catalog is valid is decided by `checks`. Structs are frozen, travel between processes and are kept in
 the cache of the command line, so that a change of a field needs another `FILE_FORMAT` (read_file).
 """
