@@ -12,7 +12,7 @@ from typing import Any, TypeAlias
 
 from yaml._yaml import CParser
 from yaml.error import Mark
-from yaml.events import ScalarEvent
+from yaml.events import DocumentEndEvent, ScalarEvent, StreamEndEvent
 from yaml.parser import ParserError
 from yaml.scanner import ScannerError
 
@@ -42,6 +42,16 @@ def events_of(chunk: bytes) -> NextEvent:
     if b"\\/" in chunk:
         next_event = _without_escaped_slash(next_event, chunk.decode("utf-8-sig", "replace"))
     return next_event
+
+
+def end_of_first_document(chunk: bytes) -> int:
+    """Where the first document of a chunk without defects ends, in bytes; readers look no further."""
+    next_event = events_of(chunk)
+    while type(event := next_event()) is not StreamEndEvent:
+        if type(event) is DocumentEndEvent:
+            text = chunk.decode("utf-8", "replace")
+            return len(text[: _any(event).end_mark.index].encode())
+    return len(chunk)
 
 
 def _unused_letter(chunk: bytes) -> str:

@@ -6,11 +6,10 @@ up only for Problems that were found.
 """
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeAlias, TypeVar
 
-from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_positions import Path, Positions
 from rukpak_py.content.yaml_scalars import resolve
 from rukpak_py.core.errors import ContentError
@@ -146,7 +145,7 @@ class Family(Generic[S]):
 class Locator:
     """Lines and columns of Places; a file is parsed a second time only when a place in it is asked for."""
 
-    def __init__(self, tree: Tree, limits: Limits = DEFAULT_LIMITS) -> None:
+    def __init__(self, tree: Mapping[str, bytes], limits: Limits = DEFAULT_LIMITS) -> None:
         self._tree = tree
         self._limits = limits
         self._positions: dict[str, Positions] = {}

@@ -1,0 +1,123 @@
+"""Values checked as Go decodes them into structs, and looked into by the names of their fields.
+
+A schema is data: `"string"`, `"bool"`, `"integer"`, `"number"`, `"any"`, a list of a schema, a `Map` of a schema, or a
+dictionary of fields. As in Go, a field is found in any case, null is nothing, unknown fields are ignored, and a value
+of another kind is a defect. Only schemas are walked, so no value is too deep.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, TypeAlias
+
+from rukpak_py.content.yaml_positions import Path
+
+Schema: TypeAlias = "str | Struct | Map | list[Any]"
+
+_KINDS: Mapping[str, type | tuple[type, ...]] = {
+    "string": str,
+    "bool": bool,
+    "integer": int,
+    "number": (int, float),
+}
+_NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
+
+
+@dataclass(frozen=True)
+class Struct:
+    fields: "Mapping[str, Schema]"
+
+    @cached_property
+    def folded(self) -> Mapping[str, str]:
+        return {folded(name): name for name in self.fields}
+
+    def field_of(self, key: str) -> "Schema | None":
+        """The schema of the field that a key means, in any case; None for an unknown one."""
+        if key in self.fields:
+            return self.fields[key]
+        name = self.folded.get(folded(key))
+        return self.fields[name] if name is not None else None
+
+
+@dataclass(frozen=True)
+class Map:
+    values: "Schema"
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Defect:
+    path: Path  # as the file spells it
+    message: str
+
+
+def folded(key: str) -> str:
+    """The key without its case, letter by letter as Go folds: no letter becomes two."""
+    if key.isascii():
+        return key.lower()
+    return "".join(one if len(one) == 1 else letter for letter in key for one in [letter.casefold()])
+
+
+def member(value: Mapping[str, Any], name: str) -> tuple[str, Any]:
+    """The key that is read as this field, and its value; the name itself and None where there is none."""
+    if name in value:
+        return name, value[name]
+    wanted = folded(name)
+    found = [key for key in value if folded(key) == wanted]
+    return (found[-1], value[found[-1]]) if found else (name, None)
+
+
+def defects(schema: Schema, value: Any, path: Path = ()) -> Iterator[Defect]:
+    """Everything that Go would not decode."""
+    match schema:
+        case _ if value is None or schema == "any":
+            return
+        case Struct() | Map():
+            if type(value) is dict:
+                yield from _defects_of_members(schema, value, path)
+            else:
+                yield _wrong_kind(value, "object", path)
+        case list():
+            if type(value) is list:
+                for index, item in enumerate(value):
+                    yield from defects(schema[0], item, (*path, index))
+            else:
+                yield _wrong_kind(value, "array", path)
+        case _:
+            if not isinstance(value, _KINDS[schema]) or (type(value) is bool and schema != "bool"):
+                yield _wrong_kind(value, schema, path)
+
+
+def _defects_of_members(schema: Struct | Map, value: Mapping[str, Any], path: Path) -> Iterator[Defect]:
+    for key, item in value.items():
+        inner = schema.values if isinstance(schema, Map) else schema.field_of(key)
+        if inner is not None and (inner != "string" or type(item) is not str):
+            yield from defects(inner, item, (*path, key))
+
+
+def unknown_fields(schema: Schema, value: Any, path: Path = ()) -> Iterator[Path]:
+    """Paths of the fields that no reader of the struct keeps."""
+    match schema, value:
+        case Struct(), dict():
+            for key, member_value in value.items():
+                inner = schema.field_of(key)
+                if inner is None:
+                    yield (*path, key)
+                elif inner != "string":
+                    yield from unknown_fields(inner, member_value, (*path, key))
+        case list(), list():
+            for index, item in enumerate(value):
+                yield from unknown_fields(schema[0], item, (*path, index))
+        case _:
+            return
+
+
+def kind_of(value: Any) -> str:
+    """The kind of a value as JSON names it."""
+    return "null" if value is None else _NAMES[type(value)]
+
+
+def _wrong_kind(value: Any, wanted: str, path: Path) -> Defect:
+    name = next((part for part in reversed(path) if isinstance(part, str)), "")
+    shown = f" {str(value)[:40]!r}" if type(value) in {str, int, float, bool} else ""
+    field = f"field {name!r} " if name else ""
+    return Defect(path=path, message=f"{field}must be of type {wanted}, got {kind_of(value)}{shown}")

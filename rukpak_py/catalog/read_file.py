@@ -1,0 +1,144 @@
+"""One file of a catalog: its bytes in, the blobs and what is wrong with them out.
+
+Files are independent of each other, so they can be read in any process, and what was read can be kept by the digest of
+the bytes. All findings have their lines and columns already: the file need not be read again. Only the first document
+of a piece between two `---` counts, and of JSON objects behind a `---` only the first, as for every reader of catalogs;
+what is lost so is told.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from itertools import islice
+from typing import Any, Final
+
+import msgspec
+from msgspec import structs
+
+from rukpak_py.catalog.blobs import RULES as BLOB_RULES
+from rukpak_py.catalog.blobs import Blob, Told, read_blob
+from rukpak_py.catalog.model import (
+    BUNDLE_OBJECT,
+    CSV_METADATA,
+    Bundle,
+    Catalog,
+    Channel,
+    CustomBlob,
+    Deprecations,
+    Icon,
+    Origin,
+    Package,
+    Property,
+)
+from rukpak_py.content import yaml
+from rukpak_py.content.yaml_events import end_of_first_document
+from rukpak_py.content.yaml_streams import Chunk, YamlError, pieces
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
+from rukpak_py.formats.syntax import syntax_problem
+
+# What is kept of a file is of this format: raised with every change of the model, of a rule, or of a text.
+FILE_FORMAT: Final = 1
+
+YAML_SYNTAX: Final = RuleOfReading(id="FBC-L03", title="YAML files are valid", hint="Correct the syntax at this place.")
+JSON_SYNTAX: Final = RuleOfReading(id="FBC-L04", title="JSON files are valid", hint="Correct the syntax at this place.")
+UNREAD: Final = RuleOfReading(
+    id="FBC-W02",
+    title="Nothing follows the first document of a piece between two `---`",
+    hint="Put `---` on a line of its own before it: readers of catalogs skip it.",
+    severity=Severity.WARNING,
+)
+RULES: Final = (YAML_SYNTAX, JSON_SYNTAX, UNREAD, *BLOB_RULES)
+_MAY_GO_ON: Final = re.compile(rb"^\.\.\.\s|\}\s*+\{", re.MULTILINE)
+_NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
+_BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
+
+
+class FileContent(msgspec.Struct, frozen=True, kw_only=True):
+    """`is_broken`: a blob of the file is lost."""
+
+    catalog: Catalog = Catalog()
+    findings: tuple[Finding, ...] = ()
+    is_broken: bool = False
+
+
+def read_file(file: str, data: bytes, *, is_slim: bool = False, limits: Limits = DEFAULT_LIMITS) -> FileContent:
+    """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons)."""
+    told: list[Told] = []
+    blobs: list[Blob] = []
+    is_broken = False
+    try:
+        for document, value in enumerate(yaml.documents(data, limits=limits)):
+            blob = read_blob(value, Origin(file=file, document=document), told)
+            if value is None:
+                told[-1] = _at_piece(told[-1], document, data, limits)
+            if blob is None:
+                is_broken = True
+            else:
+                blobs.append(_slim(blob) if is_slim else blob)
+        told += [
+            Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
+            for at in _unread(data, limits)
+        ]
+    except ContentError as error:
+        is_broken = True
+        rule = JSON_SYNTAX if isinstance(error, YamlError) and error.language == "json" else YAML_SYNTAX
+        told.append(Told(rule=rule, problem=syntax_problem(error, data, Place(file=file))))
+    locator = Locator({file: data}, limits)
+    return FileContent(
+        catalog=catalog_of(blobs),
+        findings=tuple(locator.finding(one.rule, one.problem) for one in told),
+        is_broken=is_broken,
+    )
+
+
+def catalog_of(blobs: Iterable[Blob]) -> Catalog:
+    """Sort the blobs by what they are; within a schema they keep their order."""
+    found: dict[type, list[Any]] = {kind: [] for kind in (Package, Channel, Bundle, Deprecations, CustomBlob)}
+    for blob in blobs:
+        found[type(blob)].append(blob)
+    return Catalog(
+        packages=tuple(found[Package]),
+        channels=tuple(found[Channel]),
+        bundles=tuple(found[Bundle]),
+        deprecations=tuple(found[Deprecations]),
+        custom=tuple(found[CustomBlob]),
+    )
+
+
+def _at_piece(told: Told, document: int, data: bytes, limits: Limits) -> Told:
+    """An empty document has no value whose position could be looked up: its piece of the file has one."""
+    piece = next(islice(pieces(data, limits), document, None))
+    line = piece.line + 1 if isinstance(piece, Chunk) else 1
+    return Told(rule=told.rule, problem=replace(told.problem, at=(line, 1)))
+
+
+def _slim(blob: Blob) -> Blob:
+    match blob:
+        case Bundle() if any(one.type in _BULK for one in blob.properties):
+            kept = (Property(type=one.type) if one.type in _BULK else one for one in blob.properties)
+            return structs.replace(blob, properties=tuple(kept))
+        case Package(icon=Icon()):
+            return structs.replace(blob, icon=None)
+        case CustomBlob():
+            return structs.replace(blob, value={})
+        case _:
+            return blob
+
+
+def _unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
+    """Line and column of each content that stands behind the first document of its piece."""
+    if data.lstrip().startswith(b"{") or not _MAY_GO_ON.search(data):
+        return
+    for piece in pieces(data, limits):
+        if isinstance(piece, Chunk):
+            end = end_of_first_document(piece.data)
+            rest = piece.data[end:]
+            if _NOTHING.fullmatch(rest):
+                continue
+            start = end + len(rest) - len(rest.lstrip(b" \t\r\n."))
+            before = piece.data[:start]
+            line = before.count(b"\n")
+            yield piece.line + line + 1, start - before.rfind(b"\n") + (0 if line else piece.column)
