@@ -67,6 +67,8 @@ class Limits:
     path_bytes: int = _limit(1024, "length of the path of a file")
     path_depth: int = _limit(32, "number of directories around a file")
     yaml_bytes: int = _limit(10 * MIB, "size of one YAML file")
+    catalog_bytes: int = _limit(1 * GIB, "size of all files of a file-based catalog")
+    catalog_nodes: int = _limit(50_000_000, "number of nodes of one file of a catalog, with aliases expanded")
     yaml_depth: int = _limit(500, "nesting depth of a YAML file")
     yaml_nodes: int = _limit(2_000_000, "number of nodes of a YAML file, with aliases expanded")
     object_bytes: int = _limit(3 * MIB, "size of one object, as JSON; an API server takes no more in one request")

@@ -44,6 +44,22 @@ class ImageManifest(msgspec.Struct, frozen=True, kw_only=True):
     layers: list[Descriptor]
 
 
+class RootFileSystem(msgspec.Struct, frozen=True, kw_only=True):
+    diff_ids: list[str] = []
+
+
+class Configuration(msgspec.Struct, frozen=True, kw_only=True):
+    """The configuration of an image; what it says for containers may be anything."""
+
+    rootfs: RootFileSystem = RootFileSystem()
+    config: Any = None
+
+    @property
+    def labels(self) -> dict[str, str]:
+        found = self.config.get("Labels") if isinstance(self.config, dict) else None
+        return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
+
+
 @dataclass(frozen=True, kw_only=True)
 class WantedPlatform:
     """The platform of the image that is wanted of several; both empty: the only one that fits."""

@@ -10,7 +10,7 @@ files of layers have no digests of their own; the configuration knows those of t
 
 import platform
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -21,6 +21,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.descriptors import (
     ANY,
     Blobs,
+    Configuration,
     Descriptor,
     ImageManifest,
     Index,
@@ -70,6 +71,15 @@ class LayoutImage:
         """The archive of a chart, verified as it streams by."""
         archive = chart_archive_of(self.manifest, limits)
         return verified(self.blob(archive), archive)
+
+    def labels(self, limits: Limits) -> Mapping[str, str]:
+        """The labels of the image's configuration; none where it has no configuration."""
+        config = self.manifest.config
+        if config is None:
+            return {}
+        if config.size > limits.image_manifest_bytes:
+            raise limits.exceeded("image_manifest_bytes", "the size of the image's configuration")
+        return document("the image's configuration", verified(self.blob(config), config), Configuration, limits).labels
 
     def layers(self) -> Iterator[Iterator[bytes]]:
         """The layers of an image, lowest first, each verified as it streams by."""
@@ -168,24 +178,22 @@ class _SavedImage(msgspec.Struct, frozen=True, kw_only=True, rename="pascal"):
     repo_tags: list[str] | None = None
 
 
-class _RootFileSystem(msgspec.Struct, frozen=True, kw_only=True):
-    diff_ids: list[str]
-
-
-class _Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    rootfs: _RootFileSystem
-
-
 def layers_of_archive(blobs: Blobs, *, limits: Limits, wanted: WantedPlatform = ANY) -> Iterator[Iterator[bytes]]:
     """The layers of the archive's image, lowest first, unpacked, each verified as it streams by."""
     image = _saved_image(document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), list[_SavedImage], limits), wanted)
     check_entries(FLAT_MANIFEST, len(image.layers), limits)
-    configuration = document(image.config[:200], blobs(clean_path(image.config, limits)), _Configuration, limits)
+    configuration = document(image.config[:200], blobs(clean_path(image.config, limits)), Configuration, limits)
     digests = configuration.rootfs.diff_ids
     if len(digests) != len(image.layers):
         raise ContentError(f"the image has {len(image.layers)} layers, and digests of {len(digests)}")
     for path, digest in zip(image.layers, digests, strict=True):
         yield unpacked(blobs(clean_path(path, limits)), digest, limits)
+
+
+def labels_of_archive(blobs: Blobs, *, limits: Limits, wanted: WantedPlatform = ANY) -> Mapping[str, str]:
+    """The labels of the archive's image."""
+    image = _saved_image(document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), list[_SavedImage], limits), wanted)
+    return document(image.config[:200], blobs(clean_path(image.config, limits)), Configuration, limits).labels
 
 
 def _saved_image(images: list[_SavedImage], wanted: WantedPlatform) -> _SavedImage:

@@ -43,14 +43,6 @@ class ImageDocument(msgspec.Struct, frozen=True, kw_only=True, rename="camel"):
     manifests: list[Descriptor] | None = None
 
 
-class RootFileSystem(msgspec.Struct, frozen=True, kw_only=True):
-    diff_ids: list[str] = []
-
-
-class Configuration(msgspec.Struct, frozen=True, kw_only=True):
-    rootfs: RootFileSystem = RootFileSystem()
-
-
 def read_document(data: bytes, content_type: str, limits: Limits) -> ImageDocument:
     """Read a document of a registry, whose digest is right."""
     given = content_type.partition(";")[0].strip().lower()

@@ -1,13 +1,17 @@
 """An image of a registry for the command line: with the user's own logins, from any address."""
 
 import os
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
+from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import credentials_for
-from rukpak_py.sources.image.layer_files import read_chart, tree_of_layers
+from rukpak_py.sources.image.layer_files import LayerFile, read_chart, tree_of_layers
+from rukpak_py.sources.image.layers import Keep
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
 from rukpak_py.sources.image.received_files import ReceivedFiles
 from rukpak_py.sources.image.reference import PLAIN_HTTP_VARIABLE, ImageReference, parse_registries
@@ -22,6 +26,25 @@ _ADVICE: Final = Advice(
 
 
 def open_image(reference: ImageReference, *, limits: Limits) -> ImageContent:
+    with _downloaded(reference, limits) as (pull, layers, _):
+        if pull.artifact_type:
+            return ImageContent(tree=read_chart(layers, limits), artifact_type=pull.artifact_type)
+        return ImageContent(tree=read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits)))
+
+
+def pull_labelled_image(
+    reference: ImageReference, choose: Callable[[Mapping[str, str]], Keep], *, limits: Limits
+) -> tuple[Mapping[str, str], Tree, ImageReference]:
+    """The labels of an image, the files that `choose` keeps by them, and its reference by digest."""
+    with _downloaded(reference, limits, choose) as (pull, layers, resolved):
+        return pull.labels, tree_of_layers(layers, choose(pull.labels), limits), resolved
+
+
+@contextmanager
+def _downloaded(
+    reference: ImageReference, limits: Limits, choose: Callable[[Mapping[str, str]], Keep] | None = None
+) -> Iterator[tuple[ImagePull, Sequence[LayerFile], ImageReference]]:
+    """The layers on disk until the end of the context; `choose` may refuse the image before they are fetched."""
     login = credentials_for(reference)
     plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
     options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)
@@ -30,12 +53,12 @@ def open_image(reference: ImageReference, *, limits: Limits) -> ImageContent:
         with ReceivedFiles(spool) as files:
             pull = ImagePull(reference, [login] if login else [], options, files)
             try:
-                pull.resolve()
+                resolved = pull.resolve()
+                if choose is not None:
+                    choose(pull.labels)
                 layers = pull.download()
             finally:
                 pull.abort()
-            if pull.artifact_type:
-                return ImageContent(tree=read_chart(layers, limits), artifact_type=pull.artifact_type)
-            return ImageContent(tree=read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits)))
+            yield pull, layers, resolved
     finally:
         spool.close()

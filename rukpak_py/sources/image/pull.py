@@ -9,7 +9,7 @@ slow (`Pace`).
 """
 
 import hashlib
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -26,6 +26,7 @@ from rukpak_py.sources.image.client import Advice, NoTlsError, RegistryClient
 from rukpak_py.sources.image.credentials import RegistryCredentials
 from rukpak_py.sources.image.descriptors import (
     CHART,
+    Configuration,
     Descriptor,
     Platform,
     chart_archive_of,
@@ -39,7 +40,6 @@ from rukpak_py.sources.image.layer_files import LayerFile
 from rukpak_py.sources.image.layout import MOST_INDEXES, host_platform
 from rukpak_py.sources.image.manifests import (
     MANIFEST_TYPES,
-    Configuration,
     ImageDocument,
     image_for,
     layers_of,
@@ -101,6 +101,7 @@ class ImagePull:
         self._client = self._new_client(self._logins[0], plain_http=False)
         self._layers: Sequence[_Layer] = ()
         self._chart: ImageDocument | None = None
+        self.labels: Mapping[str, str] = {}  # of the configuration of what was resolved
 
     def resolve(self) -> ImageReference:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
@@ -235,7 +236,8 @@ class ImagePull:
             raise ContentError("the image has no configuration")
         for layer in layers:
             new_hash(layer.digest)  # refuses what is not a digest
-        digests = self._diff_ids(manifest.config)
+        configuration = self._configuration(manifest.config)
+        self.labels, digests = configuration.labels, configuration.rootfs.diff_ids
         if len(digests) != len(layers):
             raise ContentError(f"the image has {len(layers)} layers, and digests of {len(digests)}")
         return [
@@ -243,19 +245,19 @@ class ImagePull:
             for layer, diff_id in zip(layers, digests, strict=True)
         ]
 
-    def _diff_ids(self, config: Descriptor) -> Sequence[str]:
-        """The digests of the unpacked layers."""
+    def _configuration(self, config: Descriptor) -> Configuration:
+        """The digests of the unpacked layers, and the labels."""
         limits = self._options.limits
         what = "the image's configuration"
         with closing(self._blob(config, is_layer=False)) as chunks:
-            digests = self._files.document(
+            found = self._files.document(
                 verified(chunks, config, damaged=UnavailableError),
                 limits.image_manifest_bytes,
-                lambda data: document(what, [data], Configuration, limits).rootfs.diff_ids,
+                lambda data: document(what, [data], Configuration, limits),
             )
-        if digests is None:
+        if found is None:
             raise limits.exceeded("image_manifest_bytes", f"the size of {what}")
-        return digests
+        return found
 
     def _downloaded(self, blob: Descriptor) -> Path:
         file = self._files.file()

@@ -1,0 +1,73 @@
+"""A directory of results by key, for the user alone: `${XDG_CACHE_HOME:-~/.cache}/rukpak-py/catalogs`.
+
+An entry appears under its name when it is complete, and begins with its own digest, so that one that is damaged is no
+entry. What has not been used for long goes when there is too much. A cache that cannot be written is none.
+"""
+
+import hashlib
+import os
+import tempfile
+from contextlib import suppress
+from pathlib import Path
+from typing import Final
+
+_MOST_BYTES: Final = 256 * 1024 * 1024
+_LARGEST: Final = 64 * 1024 * 1024
+_DIGEST_BYTES: Final = 32
+
+
+class Cache:
+    def __init__(self, directory: Path) -> None:
+        self._directory = directory
+
+    @classmethod
+    def of_user(cls) -> "Cache | None":
+        """The cache of this user; None where there is no home to have it in."""
+        home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - raises nothing
+        directory = Path(home, "rukpak-py", "catalogs")
+        if not directory.is_absolute():
+            return None
+        try:
+            directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            return None
+        return cls(directory)
+
+    def get(self, key: str) -> bytes | None:
+        path = self._directory / key
+        try:
+            data = path.read_bytes()
+            os.utime(path)
+        except OSError:
+            return None
+        content = data[_DIGEST_BYTES:]
+        return content if data[:_DIGEST_BYTES] == hashlib.sha256(content).digest() else None
+
+    def put(self, key: str, content: bytes) -> None:
+        if len(content) > _LARGEST:
+            return
+        with suppress(OSError):
+            descriptor, name = tempfile.mkstemp(dir=self._directory, prefix=".tmp-")
+            try:
+                with os.fdopen(descriptor, "wb") as file:
+                    file.write(hashlib.sha256(content).digest() + content)
+                Path(name).replace(self._directory / key)
+            except BaseException:
+                Path(name).unlink(missing_ok=True)
+                raise
+            if key.startswith("00"):
+                self.clean()
+
+    def clean(self) -> None:
+        """Remove the entries that were not used for longest, until the others fit."""
+        found = []
+        for entry in os.scandir(self._directory):
+            with suppress(OSError):
+                status = entry.stat(follow_symlinks=False)
+                found.append((status.st_mtime, status.st_size, entry.path))
+        room = _MOST_BYTES
+        for _, size, path in sorted(found, reverse=True):
+            room -= size
+            if room < 0:
+                with suppress(OSError):
+                    Path(path).unlink()

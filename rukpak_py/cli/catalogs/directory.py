@@ -1,0 +1,124 @@
+"""A catalog's directory on disk: the files that readers of catalogs read, each read when it is asked for.
+
+Every regular file is content whatever its name, also what a link inside the directory leads to; `.indexignore` files
+leave out others. Links to directories, links that lead nowhere and links out of the directory are defects. What is
+neither a file nor a directory is skipped, because reading it may never end; so is a `.git`.
+"""
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from rukpak_py.core.errors import AccessError, ContentError
+from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.rules import RuleOfReading
+
+UNREADABLE: Final = RuleOfReading(
+    id="FBC-L11",
+    title="Files and links of a catalog can be read",
+    hint="Put a copy of the file in the place of the link, or remove it.",
+)
+SKIPPED: Final = RuleOfReading(
+    id="FBC-W03",
+    title="A catalog holds regular files",
+    hint="Remove it: other readers of catalogs wait for it for ever.",
+    severity=Severity.WARNING,
+)
+RULES: Final = (UNREADABLE, SKIPPED)
+_NO_CONTENT: Final = ".git"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DirectoryFiles(Mapping[str, bytes]):
+    """Paths relative to the root, in the order of a walk; their content is read anew each time."""
+
+    root: Path
+    sizes: Mapping[str, int]
+    findings: tuple[Finding, ...] = ()
+    limits: Limits = DEFAULT_LIMITS
+
+    def __getitem__(self, path: str) -> bytes:
+        if path not in self.sizes:
+            raise KeyError(path)
+        descriptor = os.open((self.root / path).resolve(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise ContentError(f"{path!r} is not a regular file any more")
+            data = file.read(self.limits.catalog_bytes + 1)
+        if len(data) > self.limits.catalog_bytes:
+            raise self.limits.exceeded("catalog_bytes", f"the size of file {path!r}")
+        return data
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.sizes)
+
+    def __len__(self) -> int:
+        return len(self.sizes)
+
+
+def read_directory(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> DirectoryFiles:
+    """List the files; none of them is read."""
+    real_root = root.resolve(strict=True)
+    walk = _Walk(real_root, limits)
+    walk.enter(real_root, "")
+    return DirectoryFiles(root=real_root, sizes=walk.sizes, findings=tuple(walk.findings), limits=limits)
+
+
+class _Walk:
+    def __init__(self, root: Path, limits: Limits) -> None:
+        self.root = root
+        self.limits = limits
+        self.sizes: dict[str, int] = {}
+        self.findings: list[Finding] = []
+        self.bytes = 0
+
+    def enter(self, directory: Path, path: str, depth: int = 0) -> None:
+        if depth > self.limits.path_depth:
+            raise self.limits.exceeded("path_depth", f"the depth of path {path[:200]!r}")
+        try:
+            entries = sorted(os.scandir(directory), key=lambda entry: os.fsencode(entry.name))
+        except PermissionError as error:
+            raise AccessError(f"{path or directory}: permission denied") from error
+        for entry in entries:
+            name = f"{path}/{entry.name}" if path else entry.name
+            if entry.is_symlink():
+                self.add_link(name, Path(entry.path))
+            elif entry.is_dir():
+                if entry.name != _NO_CONTENT:
+                    self.enter(Path(entry.path), name, depth + 1)
+            elif entry.is_file():
+                self.add(name, entry.stat().st_size)
+            else:
+                self.tell(SKIPPED, name, "is skipped: it is a device, a FIFO or a socket")
+
+    def add(self, path: str, size: int) -> None:
+        if len(self.sizes) >= self.limits.content_files:
+            raise self.limits.exceeded("content_files", "the number of files of the catalog")
+        self.bytes += size
+        if self.bytes > self.limits.catalog_bytes:
+            raise self.limits.exceeded("catalog_bytes", "the size of all files of the catalog")
+        self.sizes[path] = size
+
+    def add_link(self, path: str, link: Path) -> None:
+        target = str(link.readlink())[:200]
+        try:
+            real = link.resolve(strict=True)
+            mode = real.stat()
+        except (OSError, RuntimeError):
+            self.tell(UNREADABLE, path, f"is a link to {target!r}, which is not there")
+            return
+        if not real.is_relative_to(self.root):
+            self.tell(UNREADABLE, path, f"is a link out of the catalog, to {target!r}")
+        elif stat.S_ISDIR(mode.st_mode):
+            self.tell(UNREADABLE, path, f"is a link to the directory {target!r}, which is not followed")
+        elif stat.S_ISREG(mode.st_mode):
+            self.add(path, mode.st_size)
+        else:
+            self.tell(SKIPPED, path, "is skipped: it leads to a device, a FIFO or a socket")
+
+    def tell(self, rule: RuleOfReading, path: str, message: str) -> None:
+        self.findings.append(Finding(rule=rule.id, severity=rule.severity, message=message, hint=rule.hint, file=path))

@@ -1,0 +1,126 @@
+"""What a command is given as a catalog: a directory, a file of blobs, or an image of one; or a bundle, to render.
+
+A path that is there is that path, anything else an image of a registry. What an image is, its labels say.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Final
+
+from rukpak_py.cli.catalogs.directory import read_directory
+from rukpak_py.content.tree import Tree
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.findings import Finding
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.sources.image.layers import Keep, below
+from rukpak_py.sources.image.reference import ImageReference
+from rukpak_py.sources.labelled_images import is_image_on_disk, open_labelled_image
+from rukpak_py.sources.local import Location, locate
+
+CATALOG_LABEL: Final = "operators.operatorframework.io.index.configs.v1"
+DATABASE_LABEL: Final = "operators.operatorframework.io.index.database.v1"
+BUNDLE_LABEL: Final = "operators.operatorframework.io.bundle.package.v1"
+_METADATA: Final = "metadata"
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedCatalog:
+    """The files of a catalog, before they are read; `root` is where they are on disk, if they are."""
+
+    typed: str
+    files: Mapping[str, bytes]
+    sizes: Mapping[str, int]
+    root: Path | None = None
+    findings: tuple[Finding, ...] = ()  # of files that cannot be read
+    image: ImageReference | None = None  # by digest
+
+    @cached_property
+    def bundle_directories(self) -> list[str]:
+        """Directories in it that are bundles: a mistake, because a catalog holds blobs."""
+        found = {path.rpartition("/manifests/")[0] for path in self.files if "/manifests/" in f"/{path}"}
+        return sorted(found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenedBundle:
+    typed: str
+    tree: Tree
+    image: str = ""  # as it was given; empty: it is a directory
+
+
+def open_catalog(typed: str, limits: Limits) -> OpenedCatalog:
+    """A catalog; a bundle is refused with what to do."""
+    match open_reference(typed, limits):
+        case OpenedCatalog() as catalog:
+            return catalog
+        case OpenedBundle():
+            raise ContentError(
+                f"{typed}: is a bundle, not a catalog: `rukpakctl bundle validate` checks it, "
+                "`rukpakctl catalog render` makes a blob of it"
+            )
+
+
+def open_reference(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
+    """A catalog or a bundle."""
+    try:
+        found = locate(typed)
+        if isinstance(found, Location) and not found.wanted:
+            path = found.path
+            if path.is_dir() and not is_image_on_disk(path):
+                return _of_directory(typed, path, limits)
+            if path.is_file() and path.name.endswith(_SUFFIXES):
+                return _of_file(typed, path, limits)
+        return _of_image(typed, found, limits)
+    except RukPakError as error:
+        raise type(error)(f"{typed}: {error}") from error
+
+
+def _of_directory(typed: str, path: Path, limits: Limits) -> OpenedCatalog | OpenedBundle:
+    if (path / MANIFESTS).is_dir() and (path / _METADATA).is_dir():
+        from rukpak_py.sources.local_directory import read_bundle  # noqa: PLC0415 - catalogs do not need it
+
+        return OpenedBundle(typed=typed, tree=read_bundle(path, limits=limits))
+    files = read_directory(path, limits=limits)
+    return OpenedCatalog(typed=typed, files=files, sizes=files.sizes, root=path, findings=files.findings)
+
+
+def _of_file(typed: str, path: Path, limits: Limits) -> OpenedCatalog:
+    size = path.stat().st_size
+    if size > limits.catalog_bytes:
+        raise limits.exceeded("catalog_bytes", "the size of the file")
+    return OpenedCatalog(typed=typed, files={path.name: path.read_bytes()}, sizes={path.name: size}, root=path.parent)
+
+
+def _of_image(typed: str, found: Location | ImageReference, limits: Limits) -> OpenedCatalog | OpenedBundle:
+    chosen: dict[str, str] = {}
+
+    def choose(labels: Mapping[str, str]) -> Keep:
+        if CATALOG_LABEL in labels:
+            chosen["root"] = labels[CATALOG_LABEL].strip("/")
+            return below(chosen["root"]) if chosen["root"] else _everything
+        if BUNDLE_LABEL in labels:
+            return below(MANIFESTS, _METADATA)
+        if DATABASE_LABEL in labels:
+            raise ContentError("is a catalog in a database, which is not supported: migrate it to a file-based catalog")
+        known = ", ".join(sorted(labels)[:5]) or "none"
+        raise ContentError(
+            f"is neither the image of a catalog (label {CATALOG_LABEL}) nor of a bundle (label {BUNDLE_LABEL}); "
+            f"labels: {known}"
+        )
+
+    large = replace(limits, content_bytes=limits.catalog_bytes, file_bytes=limits.catalog_bytes)
+    image = open_labelled_image(found, choose, limits=large)
+    if "root" not in chosen:
+        return OpenedBundle(typed=typed, tree=image.tree, image=typed)
+    prefix = f"{chosen['root']}/" if chosen["root"] else ""
+    files = {path.removeprefix(prefix): image.tree[path] for path in image.tree}
+    sizes = {path: len(data) for path, data in files.items()}
+    return OpenedCatalog(typed=typed, files=files, sizes=sizes, image=image.reference)
+
+
+def _everything(_path: str) -> bool:
+    return True

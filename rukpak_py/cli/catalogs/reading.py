@@ -1,0 +1,98 @@
+"""The files of a catalog read in several processes, and what was read of each kept in a cache by its content.
+
+Workers are forked, so that they find the files where this process has them, and give back bytes. A file that was read
+before is not parsed again: its cache entry is named by the digest of its bytes, of the way it was read, and of the
+version of the program.
+"""
+
+import hashlib
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+import msgspec
+
+from rukpak_py import __version__
+from rukpak_py.catalog.read_file import FILE_FORMAT, FileContent, read_file
+from rukpak_py.cli.catalogs.cache import Cache
+from rukpak_py.core.limits import Limits
+
+_WORTH_PROCESSES = 512 * 1024  # bytes; a process costs as much as parsing a part of that
+_decode = msgspec.msgpack.Decoder(FileContent).decode
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reading:
+    """How files are read. `is_slim`: without what only a rendering needs."""
+
+    limits: Limits
+    is_slim: bool = False
+    cache: Cache | None = None
+    jobs: int | None = None
+
+    def contents(self, files: Mapping[str, bytes], sizes: Mapping[str, int]) -> Iterator[tuple[str, FileContent]]:
+        """What is in each file, in their order. `sizes` are those of the files, known before they are read."""
+        for file, content in mapped(files, sizes, self.encoded, jobs=self.jobs):
+            yield file, _decode(content)
+
+    def encoded(self, file: str, data: bytes) -> bytes:
+        key = self.key_of(file, data) if self.cache else ""
+        if self.cache and (kept := self.cache.get(key)) is not None:
+            return kept
+        content = msgspec.msgpack.encode(read_file(file, data, is_slim=self.is_slim, limits=self.limits))
+        if self.cache:
+            self.cache.put(key, content)
+        return content
+
+    def key_of(self, file: str, data: bytes) -> str:
+        """Positions and origins name the file, so its path is a part of it."""
+        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, file, self.limits])
+        return hashlib.sha256(hashlib.sha256(way).digest() + hashlib.sha256(data).digest()).hexdigest()
+
+
+Work = Callable[[str, bytes], bytes]
+
+
+def mapped(
+    files: Mapping[str, bytes], sizes: Mapping[str, int], work: Work, *, jobs: int | None = None
+) -> Iterator[tuple[str, bytes]]:
+    """The result for each file, in their order; in several processes where that is worth it."""
+    jobs = min(jobs or os.cpu_count() or 1, len(files))
+    if jobs <= 1 or sum(sizes.values()) < _WORTH_PROCESSES or sys.platform != "linux":
+        for file in files:
+            yield file, work(file, files[file])
+    else:
+        yield from _in_processes(files, sizes, work, jobs)
+
+
+def _in_processes(
+    files: Mapping[str, bytes], sizes: Mapping[str, int], work: Work, jobs: int
+) -> Iterator[tuple[str, bytes]]:
+    import multiprocessing  # noqa: PLC0415 - small catalogs do not need it
+    from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - small catalogs do not need it
+
+    _Inherited.files, _Inherited.work = files, work
+    context = multiprocessing.get_context("fork")
+    executor = ProcessPoolExecutor(
+        jobs, mp_context=context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
+    )
+    try:
+        # Large files first: the last ones to end are small. Results wait for those of earlier paths.
+        waiting = {file: executor.submit(_of_file, file) for file in sorted(files, key=sizes.__getitem__, reverse=True)}
+        for file in files:
+            yield file, waiting.pop(file).result()
+    finally:
+        executor.shutdown(cancel_futures=True)
+
+
+class _Inherited:
+    """What forked workers find in their copy of this process's memory."""
+
+    files: Mapping[str, bytes]
+    work: Work
+
+
+def _of_file(file: str) -> bytes:
+    return _Inherited.work(file, _Inherited.files[file])
