@@ -27,11 +27,13 @@ LOG_LINES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """A folder with a go.mod. `stamps` tell its programs the versions of modules that they are made of."""
+    """A folder with a go.mod. `stamps` tell its programs the versions of modules that they are made of; `tags`: of go.
+    """
 
     folder: Path
     stamps: tuple[tuple[str, str], ...] = ()
     is_ours: bool = False
+    tags: tuple[str, ...] = ()
 
 
 KUBERNETES = Module(
@@ -57,6 +59,9 @@ KIND = Module(folder=HERE / "kind")
 COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
 ACTIONLINT = Module(folder=HERE.parent / "actionlint")
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
+OPM = Module(
+    folder=HERE.parents[1] / "bench" / "opm", tags=("containers_image_openpgp", "exclude_graphdriver_btrfs")
+)
 WEBHOOK_OPERATOR = Module(folder=HERE.parent / "webhook_operator", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
@@ -75,6 +80,7 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "probe": (PAUSE, "rukpak.io/e2e/cluster/pause/probe"),
     "actionlint": (ACTIONLINT, "github.com/rhysd/actionlint/cmd/actionlint"),
     "registry": (REGISTRY, "rukpak.io/e2e/registry"),
+    "opm": (OPM, "github.com/operator-framework/operator-registry/cmd/opm"),
     "webhook-operator": (WEBHOOK_OPERATOR, "rukpak.io/e2e/webhook_operator"),
 }
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
@@ -120,7 +126,7 @@ def linker_flags(module: Module) -> str:
 @functools.cache
 def _key(module: Module) -> str:
     key = hashlib.sha256()
-    for part in (_go_platform(module), linker_flags(module)):
+    for part in (_go_platform(module), linker_flags(module), *module.tags):
         key.update(f"{part}\n".encode())
     sources = module.folder.rglob("*.go") if module.is_ours else ()
     for file in sorted([*module.folder.glob("go.*"), *sources]):
@@ -149,6 +155,7 @@ def _build(name: str, title: str) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     temporary, log = target.with_suffix(".new"), target.with_suffix(".log")
     command = ["go", "-C", str(module.folder), "build", "-v", "-mod=readonly", "-trimpath", "-buildvcs=false"]
+    command += ["-tags", ",".join(module.tags)] if module.tags else []
     command += ["-ldflags", linker_flags(module), "-o", str(temporary), package]
     print(f"building {title} ...", flush=True)
     started = time.monotonic()

@@ -6,9 +6,10 @@ from typing import Any
 from rukpak_py.cli.reports.report import CommandReport
 
 
-def document(reports: Sequence[CommandReport]) -> dict[str, Any]:
+def document(reports: Sequence[CommandReport], *, key: str = "bundles") -> dict[str, Any]:
+    """`key`: the name of the list of what was checked."""
     return {
-        "bundles": [
+        key: [
             {
                 "path": report.path,
                 "format": report.format or None,

@@ -1,4 +1,4 @@
-"""Report of one checked bundle, and descriptions of rules, as every output format takes them."""
+"""Report of one checked bundle or catalog, and descriptions of rules, as every output format takes them."""
 
 import os
 from collections.abc import Sequence
@@ -11,7 +11,9 @@ from rukpak_py.core.findings import Finding, Severity
 @dataclass(frozen=True, kw_only=True, slots=True)
 class CommandReport:
     path: str  # as it was given
-    format: str = ""  # registry+v1, plain+v0; empty when it could not be read
+    noun: str = "bundle"
+    format: str = ""  # registry+v1, plain+v0; empty when it could not be read, and for a catalog
+    root: str = ""  # the directory of its files, where that is not the path
     findings: Sequence[Finding] = ()  # by file, line and column
     failure: str = ""  # why it could not be read at all
 
@@ -29,11 +31,12 @@ class CommandReport:
 
     @property
     def is_of_archive(self) -> bool:
-        return not Path(self.path).is_dir()
+        return not Path(self.root or self.path).is_dir()
 
     def file_of(self, finding: Finding) -> str:
         """The file relative to the working directory. One inside an archive has no path of its own: the archive."""
-        file = Path(self.path, finding.file) if finding.file and not self.is_of_archive else Path(self.path)
+        root = self.root or self.path
+        file = Path(root, finding.file) if finding.file and not self.is_of_archive else Path(self.path)
         return Path(os.path.relpath(file)).as_posix()
 
     def _count(self, severity: Severity) -> int:

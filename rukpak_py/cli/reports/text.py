@@ -1,4 +1,4 @@
-"""Findings for people: per bundle, the files of a bundle in order, each finding with its place, rule, and advice.
+"""Findings for people: per bundle or catalog, its files in order, each finding with its place, rule, and advice.
 
 A place is written as compilers write it, so that editors and terminals can open it. On a terminal lines are wrapped,
 and a message that does not fit behind its place goes below it; anywhere else a finding is one line, its advice another.
@@ -17,16 +17,16 @@ def lines_of(report: CommandReport, style: Style) -> Iterator[str]:
     yield _heading(report, style)
     if report.failure:
         yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
-    yield from lines_of_findings(report.findings, style)
+    yield from lines_of_findings(report.findings, style, noun=report.noun)
     if report.failure or report.findings:
         yield ""
 
 
-def lines_of_findings(findings: Sequence[Finding], style: Style) -> Iterator[str]:
+def lines_of_findings(findings: Sequence[Finding], style: Style, *, noun: str = "bundle") -> Iterator[str]:
     for before, finding, after in zip([None, *findings], findings, [*findings[1:], None], strict=False):
         if before is not None and before.file != finding.file:
             yield ""
-        yield from _finding(finding, style)
+        yield from _finding(finding, style, noun)
         # The same advice for several in a row is given once, below the last of them.
         if finding.hint and (after is None or (after.file, after.hint) != (finding.file, finding.hint)):
             yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
@@ -34,12 +34,13 @@ def lines_of_findings(findings: Sequence[Finding], style: Style) -> Iterator[str
 
 def summary(reports: Sequence[CommandReport], style: Style) -> str:
     bad = sum(not report.is_valid for report in reports)
+    noun = reports[0].noun if reports else "bundle"
     errors, warnings = (sum(getattr(report, name) for report in reports) for name in ("errors", "warnings"))
     found = ", ".join([counted(errors, "error"), counted(warnings, "warning")])
     if bad:
-        verdict = style.paint(f"{bad} of {counted(len(reports), 'bundle')} refused", "red", "bold")
+        verdict = style.paint(f"{bad} of {counted(len(reports), noun)} refused", "red", "bold")
     else:
-        verdict = style.paint(f"{counted(len(reports), 'bundle')} valid", "green", "bold")
+        verdict = style.paint(f"{counted(len(reports), noun)} valid", "green", "bold")
     return f"{verdict}: {found}"
 
 
@@ -52,11 +53,11 @@ def _heading(report: CommandReport, style: Style) -> str:
         style.paint(counted(report.warnings, "warning"), "yellow") if report.warnings else "",
     ]
     said = ", ".join(filter(None, counts)) or style.paint("valid", "green")
-    return f"{name} ({report.format}): {said}"
+    return f"{name} ({report.format or report.noun}): {said}"
 
 
-def _finding(finding: Finding, style: Style) -> Iterator[str]:
-    place, severity, message = clean(finding.location) or "the bundle", finding.severity.value, clean(finding.message)
+def _finding(finding: Finding, style: Style, noun: str) -> Iterator[str]:
+    place, severity, message = clean(finding.location) or f"the {noun}", finding.severity.value, clean(finding.message)
     colour = "red" if finding.severity is Severity.ERROR else "yellow"
     head = f"  {style.paint(place, 'bold')}  {style.paint(severity, colour)}  {style.paint(finding.rule, 'dim')}"
     if len(f"  {place}  {severity}  {finding.rule}  {message}") <= style.width:
