@@ -14,17 +14,16 @@ below a new directory. So the name of the directory says nothing.
 The first rule that fits decides, and one of helm's own is the last: hidden files of templates/. Rules are those of the
 chart alone: a `.helmignore` of a subchart counts for nothing, and archives in charts/ stay whole.
 
-Patterns are those of Go's `path.Match`, which does not backtrack into what stands before a `*`: so their expressions do
-not either, and no pattern takes time that grows with more than its length and that of the path.
+Patterns are those of Go's `path.Match` (`core.go_patterns`).
 """
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.go_patterns import expression
 from rukpak_py.core.go_text import SPACE
 from rukpak_py.core.limits import KIB
 
@@ -36,7 +35,6 @@ _HIDDEN_TEMPLATES: Final = "templates/.?*"
 _MOST_BYTES: Final = 64 * KIB  # one line of helm's has no more
 _MARK: Final = b"\xef\xbb\xbf"
 _NEVER: Final = "(?!)"
-_SURROGATES: Final = range(0xD800, 0xE000)  # what bytes become that are not UTF-8
 
 
 def chart_root(tree: Tree) -> str:
@@ -100,11 +98,11 @@ class _Rule:
         """ContentError for what helm refuses."""
         if "**" in text:
             raise ContentError("double-star (**) syntax is not supported")
-        _expression(text)
+        expression(text)
         rule = text.removeprefix("!")
         place = rule.removesuffix("/")
         try:
-            pattern = _expression(place.lstrip("/"))
+            pattern = expression(place.lstrip("/"))
         except ContentError:  # the slash at the end was escaped; helm goes on with a rule that fits nothing
             pattern = _NEVER
         return cls(
@@ -145,70 +143,3 @@ def _rules_of(data: bytes) -> list[_Rule]:
         except ContentError as error:
             raise IgnoreRuleError(str(error), line=number) from error
     return [*rules, _Rule.read(_HIDDEN_TEMPLATES)]
-
-
-def _expression(pattern: str) -> str:
-    """For fullmatch: every part between two `*` matches where it first can, and is not tried elsewhere after that."""
-    *parts, last = _parts(pattern)
-    before = "".join(part if at == 0 else f"(?>[^/]*?{part})" for at, part in enumerate(parts))
-    return f"{before}[^/]*?{last}" if parts else last
-
-
-def _parts(pattern: str) -> Iterator[str]:
-    part, position = "", 0
-    while position < len(pattern):
-        character = pattern[position]
-        if character == "[":
-            expression, position = _class(pattern, position + 1)
-            part += expression
-            continue
-        if character == "*":
-            yield part
-            part = ""
-        elif character == "?":
-            part += "[^/]"
-        else:
-            character, position = _character(pattern, position)
-            part += re.escape(character)
-            continue
-        position += 1
-    yield part
-
-
-def _class(pattern: str, position: int) -> tuple[str, int]:
-    """Translate a class in brackets, and find its end. Unlike `*` and `?` it may match a slash."""
-    is_negated = pattern.startswith("^", position)
-    position += is_negated
-    ranges: list[str] = []
-    is_empty = True
-    while is_empty or not pattern.startswith("]", position):
-        is_empty = False
-        low, position = _member(pattern, position)
-        high = low
-        if pattern.startswith("-", position):
-            high, position = _member(pattern, position + 1)
-        if low <= high:
-            ranges.append(f"{re.escape(low)}-{re.escape(high)}")
-    if not ranges:
-        return ("." if is_negated else _NEVER), position + 1
-    return f"[{'^' if is_negated else ''}{''.join(ranges)}]", position + 1
-
-
-def _member(pattern: str, position: int) -> tuple[str, int]:
-    if pattern.startswith(("-", "]"), position):
-        raise _bad_pattern()
-    character, position = _character(pattern, position)
-    if ord(character) in _SURROGATES or position >= len(pattern):
-        raise _bad_pattern()
-    return character, position
-
-
-def _character(pattern: str, position: int) -> tuple[str, int]:
-    position += pattern.startswith("\\", position)
-    if position >= len(pattern):
-        raise _bad_pattern()
-    return pattern[position], position + 1
-
-
-def _bad_pattern() -> ContentError:
-    return ContentError("syntax error in pattern")
