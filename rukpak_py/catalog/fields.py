@@ -1,8 +1,8 @@
 """Values checked as Go decodes them into structs, and looked into by the names of their fields.
 
-A schema is data: `"string"`, `"bool"`, `"integer"`, `"number"`, `"any"`, a list of a schema, a `Map` of a schema, or a
-dictionary of fields. As in Go, a field is found in any case, null is nothing, unknown fields are ignored, and a value
-of another kind is a defect. Only schemas are walked, so no value is too deep.
+A schema is data: `"string"`, `"bool"`, `"integer"`, `"int32"`, `"number"`, `"any"`, a list of a schema, a `Map` of a
+schema, or a dictionary of fields. As in Go, a field is found in any case, null is nothing, unknown fields are ignored,
+and a value of another kind is a defect. Only schemas are walked, so no value is too deep.
 """
 
 from collections.abc import Iterator, Mapping
@@ -18,8 +18,10 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "string": str,
     "bool": bool,
     "integer": int,
+    "int32": int,
     "number": (int, float),
 }
+_INT32 = range(-(1 << 31), 1 << 31)
 _NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
@@ -66,6 +68,19 @@ def member(value: Mapping[str, Any], name: str) -> tuple[str, Any]:
     return (found[-1], value[found[-1]]) if found else (name, None)
 
 
+def as_written(value: Any, path: Path) -> Path:
+    """The path with the keys that the value has for its fields; what is not in the value stays."""
+    written: list[str | int] = []
+    for part in path:
+        key: str | int = part
+        if isinstance(part, str):
+            key, value = member(value, part) if isinstance(value, Mapping) else (part, None)
+        else:
+            value = value[part] if isinstance(value, list) and part < len(value) else None
+        written.append(key)
+    return tuple(written)
+
+
 def defects(schema: Schema, value: Any, path: Path = ()) -> Iterator[Defect]:
     """Everything that Go would not decode."""
     match schema:
@@ -83,7 +98,8 @@ def defects(schema: Schema, value: Any, path: Path = ()) -> Iterator[Defect]:
             else:
                 yield _wrong_kind(value, "array", path)
         case _:
-            if not isinstance(value, _KINDS[schema]) or (type(value) is bool and schema != "bool"):
+            is_of_kind = isinstance(value, _KINDS[schema]) and (type(value) is not bool or schema == "bool")
+            if not is_of_kind or (schema == "int32" and value not in _INT32):
                 yield _wrong_kind(value, schema, path)
 
 

@@ -12,6 +12,8 @@ from typing import Any
 import msgspec
 from msgspec import UNSET
 
+from rukpak_py.catalog.fields import member
+
 PACKAGE = "olm.package"
 CHANNEL = "olm.channel"
 BUNDLE = "olm.bundle"
@@ -103,7 +105,7 @@ class Bundle(msgspec.Struct, frozen=True, kw_only=True):
 
     def _of_package_property(self, key: str) -> str:
         value = next(self.values_of(PACKAGE_PROPERTY), None)
-        found = value.get(key) if isinstance(value, dict) else None
+        found = member(value, key)[1] if isinstance(value, dict) else None
         return found if isinstance(found, str) else ""
 
 

@@ -1,0 +1,137 @@
+"""Rules for a package or a channel alone, and all rules of a blob that need no other blob of the catalog."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, Final
+
+from rukpak_py.catalog import bundle_checks
+from rukpak_py.catalog.blobs import Blob
+from rukpak_py.catalog.fields import as_written
+from rukpak_py.catalog.model import Bundle, Channel, Origin, Package
+from rukpak_py.core.go_text import quoted
+from rukpak_py.core.ranges import Range
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.rules import Family, Place, Problem, Rule
+
+_ORIGIN: Final = "operator-framework/operator-registry"
+PACKAGE_FAMILY: Family[Package] = Family(title="Packages of a catalog", origin=_ORIGIN)
+CHANNEL_FAMILY: Family[Channel] = Family(title="Channels of a catalog", origin=_ORIGIN)
+BUNDLE_FAMILY: Final = bundle_checks.FAMILY
+
+
+def problems_of_blob(blob: Blob, value: Any) -> Iterator[tuple[Rule[Any], Problem]]:
+    """What is wrong with a blob alone. `value`: the document that it was read from, for the spelling of its keys."""
+    for rule in _rules_of(blob):
+        for problem in rule.check(blob):
+            place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))
+            yield rule, replace(problem, place=place)
+
+
+def _rules_of(blob: Blob) -> list[Rule[Any]]:
+    match blob:
+        case Package():
+            return [*PACKAGE_FAMILY.rules]
+        case Channel():
+            return [*CHANNEL_FAMILY.rules]
+        case Bundle():
+            return [*BUNDLE_FAMILY.rules]
+        case _:
+            return []
+
+
+def _at(origin: Origin, *path: str | int) -> Place:
+    return Place(file=origin.file, document=origin.document, path=path)
+
+
+@PACKAGE_FAMILY.rule(
+    "FBC-C01",
+    title="A package has a name",
+    hint="Name the package in `name`; its channels and bundles refer to it by this name.",
+)
+def package_is_named(package: Package) -> Iterator[Problem]:
+    if not package.name:
+        yield Problem(message="config contains package with no name", place=_at(package.origin))
+
+
+@PACKAGE_FAMILY.rule(
+    "FBC-C03",
+    title="The name of a package is a DNS label",
+    hint="Use at most 63 lower-case letters, digits and `-`, with a letter or digit at both ends and without dots.",
+)
+def package_name_is_a_label(package: Package) -> Iterator[Problem]:
+    reasons = dns.label(package.name) if package.name else []
+    if reasons:
+        message = f"invalid package name {quoted(package.name)}: [{' '.join(reasons)}]"
+        yield Problem(message=message, place=_at(package.origin, "name"))
+
+
+@CHANNEL_FAMILY.rule(
+    "FBC-C05",
+    title="A channel has a name",
+    hint="Name the channel in `name`, for example `stable`.",
+)
+def channel_is_named(channel: Channel) -> Iterator[Problem]:
+    if not channel.name:
+        message = f"package {quoted(channel.package)} contains channel with no name"
+        yield Problem(message=message, place=_at(channel.origin))
+
+
+@CHANNEL_FAMILY.rule(
+    "FBC-C07",
+    title="A channel has each entry once",
+    hint="Keep one of the entries, with the `replaces` and `skips` of both.",
+)
+def entries_are_given_once(channel: Channel) -> Iterator[Problem]:
+    known: set[str] = set()
+    told: set[str] = set()
+    for index, entry in enumerate(channel.entries):
+        if entry.name in known and entry.name not in told:
+            told.add(entry.name)
+            whose = f"package {quoted(channel.package)}, channel {quoted(channel.name)}"
+            message = f"invalid {whose}: duplicate entry {quoted(entry.name)}"
+            yield Problem(message=message, place=_at(channel.origin, "entries", index))
+        known.add(entry.name)
+
+
+@CHANNEL_FAMILY.rule(
+    "FBC-M17",
+    title="Skipped bundles have names",
+    hint="Remove the empty element of `skips`, or write the name of a bundle there.",
+)
+def skipped_bundles_are_named(channel: Channel) -> Iterator[Problem]:
+    for index, entry in enumerate(channel.entries):
+        for number, name in enumerate(entry.skips):
+            if not name:
+                message = f"skip[{number}] is empty {_of(channel, entry.name)}"
+                yield Problem(message=message, place=_at(channel.origin, "entries", index, "skips", number))
+
+
+@CHANNEL_FAMILY.rule(
+    "FBC-M18",
+    title="A skipRange is a range of versions",
+    hint="Write conditions with full versions between blanks: `>=1.0.0 <1.2.0`.",
+)
+def skip_ranges_are_ranges(channel: Channel) -> Iterator[Problem]:
+    for index, entry in enumerate(channel.entries):
+        if not entry.skip_range:
+            continue
+        try:
+            Range.parse(entry.skip_range)
+        except ValueError as error:
+            message = f"invalid skipRange {quoted(entry.skip_range)}: {error} {_of(channel, entry.name)}"
+            place = _at(channel.origin, "entries", index, "skipRange")
+            yield Problem(message=message, place=place, hint=_range_hint(entry.skip_range))
+
+
+def _of(channel: Channel, entry: str) -> str:
+    return f"(entry {quoted(entry)} of channel {quoted(channel.name)})"
+
+
+def _range_hint(text: str) -> str | None:
+    if "," in text:
+        return "Conditions are separated by blanks, not by commas: `>=1.0.0 <1.2.0`."
+    if text.lstrip(" ").startswith(("^", "~")):
+        return "`^` and `~` are not known here: write both bounds, `>=1.2.0 <2.0.0`."
+    if "||" in text.replace(" || ", ""):
+        return "Write a blank on both sides of `||`."
+    return None
