@@ -33,7 +33,7 @@ from rukpak_py.catalog.model import (
 )
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.rules import Place, Problem, RuleOfReading
+from rukpak_py.formats.rules import Place, Problem, Rule, RuleOfReading
 
 NO_SCHEMA: Final = RuleOfReading(
     id="FBC-L01",
@@ -117,7 +117,7 @@ _LINE_ENDS = re.compile(r"[\r\n]+")
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Told:
-    rule: RuleOfReading
+    rule: Rule[Any] | RuleOfReading
     problem: Problem
 
 

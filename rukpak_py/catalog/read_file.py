@@ -15,6 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
+from rukpak_py.catalog.blob_checks import problems_of_blob
 from rukpak_py.catalog.blobs import RULES as BLOB_RULES
 from rukpak_py.catalog.blobs import Blob, Told, read_blob
 from rukpak_py.catalog.model import (
@@ -77,6 +78,7 @@ def read_file(file: str, data: bytes, *, is_slim: bool = False, limits: Limits =
             if blob is None:
                 is_broken = True
             else:
+                told += [Told(rule=rule, problem=problem) for rule, problem in problems_of_blob(blob, value)]
                 blobs.append(_slim(blob) if is_slim else blob)
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
