@@ -1,0 +1,102 @@
+"""Why a question to a catalog has no answer, and what to ask instead."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from enum import StrEnum
+
+from rukpak_py.catalog.upgrade_paths import UpgradePath
+from rukpak_py.core.text import named, quoted, shown
+
+CLOSE = 5  # names that are suggested
+MOST_COMPARED = 2_000  # names that are compared with one that is not known
+LONGEST_COMPARED = 128
+
+
+class Cause(StrEnum):
+    UNKNOWN_PACKAGE = "UnknownPackage"
+    UNKNOWN_CHANNEL = "UnknownChannel"
+    NO_DEFAULT_CHANNEL = "NoDefaultChannel"
+    UNKNOWN_BUNDLE = "UnknownBundle"
+    INVALID_RANGE = "InvalidRange"
+    NO_VERSION_IN_RANGE = "NoVersionInRange"
+    NO_SUCCESSOR = "NoSuccessor"
+    AMBIGUOUS_BUNDLE = "AmbiguousBundle"
+    EMPTY_CHANNEL = "EmptyChannel"  # no entry that could be installed
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Refusal:
+    """`asked` is what has no answer: a name, a version or a range.
+
+    `alternatives` depend on the cause: close names of packages, all channels, the versions that could be had, bundles
+    with successors, the bundles that are meant. `nearest` is a path to a head from the nearest version that has one.
+    """
+
+    cause: Cause
+    package: str
+    asked: str = ""
+    channels: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
+    problem: str = ""
+    nearest: UpgradePath | None = None
+
+    @property
+    def message(self) -> str:
+        asked, package = quoted(self.asked), quoted(self.package)
+        of_channels = f"{'channel' if len(self.channels) == 1 else 'channels'} {named(self.channels)}"
+        match self.cause:
+            case Cause.UNKNOWN_PACKAGE:
+                return f"package {package} not found"
+            case Cause.UNKNOWN_CHANNEL:
+                return f"package {package} has no channel {asked}"
+            case Cause.NO_DEFAULT_CHANNEL:
+                return f"package {package} has no default channel"
+            case Cause.UNKNOWN_BUNDLE:
+                return f"package {package} has no bundle or version {asked}"
+            case Cause.INVALID_RANGE:
+                return f"{asked} is not a valid range of versions: {shown(self.problem)}"
+            case Cause.NO_VERSION_IN_RANGE:
+                return f"no version of package {package} that can be installed from {of_channels} is in range {asked}"
+            case Cause.NO_SUCCESSOR:
+                return f"no entry of package {package} in {of_channels} upgrades {asked}"
+            case Cause.AMBIGUOUS_BUNDLE:
+                return f"several bundles of package {package} have version {asked}"
+            case Cause.EMPTY_CHANNEL:
+                return f"{of_channels} of package {package} has no bundle that can be installed"
+
+    @property
+    def remedy(self) -> str:
+        """Advice on the next question; empty: there is none."""
+        listed = named(self.alternatives)
+        if self.cause is Cause.NO_SUCCESSOR:
+            return self._way_out()
+        if not listed:
+            return ""
+        match self.cause:
+            case Cause.UNKNOWN_PACKAGE | Cause.UNKNOWN_BUNDLE:
+                return f"did you mean {listed}?"
+            case Cause.UNKNOWN_CHANNEL | Cause.NO_DEFAULT_CHANNEL:
+                return f"choose one of its channels: {listed}"
+            case Cause.NO_VERSION_IN_RANGE:
+                return f"versions to choose from: {listed}"
+            case Cause.AMBIGUOUS_BUNDLE:
+                return f"name one of the bundles: {listed}"
+            case _:
+                return ""
+
+    def _way_out(self) -> str:
+        known = f"bundles that can be upgraded: {named(self.alternatives)}" if self.alternatives else ""
+        if self.nearest is None:
+            return known
+        way = f"the nearest bundle with a path to {self.nearest.target} is {self.nearest.source}"
+        return f"{way}; {known}" if known else way
+
+
+def close_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
+    """Names that are like this one, the closest first."""
+    if len(name) > LONGEST_COMPARED:
+        return ()
+    compared = [one for one in known if len(one) <= LONGEST_COMPARED][:MOST_COMPARED]
+    containing = sorted(one for one in compared if name and (name in one or one.startswith(name)))
+    return tuple(dict.fromkeys([*get_close_matches(name, compared, n=CLOSE), *containing]))[:CLOSE]

@@ -1,0 +1,268 @@
+"""Which bundle of a package to install, or to upgrade to, and why.
+
+Candidates are the entries of the chosen channels whose version is in the range. Nothing installed: the most preferred
+one (not deprecated, highest version, head). Something installed: its most preferred direct successor, which an entry
+is by `replaces`, `skips` or `skipRange`; without a successor that fits, the installed bundle stays, where the channels
+have it and the range contains it. A successor is never lower, unless downgrades are allowed.
+
+The answer is a `Resolution` or a `Refusal`: facts alone, of which messages are made by others. Channels, entries and
+ranges of catalogs are text of strangers: the time grows with the number of entries and of what they skip.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from rukpak_py.catalog.dependencies import Dependency, dependencies_of
+from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
+from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Deprecation
+from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.providers import Providers
+from rukpak_py.catalog.refusal import Cause, Refusal, close_names
+from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
+from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
+from rukpak_py.core.ranges import Range
+from rukpak_py.core.versions import Version
+
+
+class VersionRange(Protocol):
+    """A range of versions in any syntax; that of OLM is `rukpak_py.core.ranges.Range`."""
+
+    @property
+    def text(self) -> str: ...
+
+    def contains(self, version: Version, /) -> bool: ...
+
+
+class Reason(StrEnum):
+    """Why a candidate was passed over."""
+
+    NO_BUNDLE = "NoBundle"  # a channel names it, the catalog does not have it
+    INVALID_VERSION = "InvalidVersion"
+    OUT_OF_RANGE = "OutOfRange"
+    NO_EDGE = "NoEdge"  # higher than the installed bundle, which it does not upgrade
+    NOT_HIGHER = "NotHigher"  # than the installed bundle
+    DEPRECATED = "Deprecated"  # would be preferred if it were not
+    LOWER_VERSION = "LowerVersion"  # than the bundle that was chosen; or equal, and less preferred
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class PassedOver:
+    bundle: str
+    version: str
+    reason: Reason
+    detail: str = ""  # the range, or the message of the deprecation
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Resolution:
+    package: str
+    bundle: Bundle
+    channels: tuple[str, ...]  # of the chosen ones, those that have the bundle
+    installed: InstalledBundle | None = None
+    edge: Edge | None = None  # from the installed bundle; None: nothing is installed, or it stays
+    skipped: tuple[str, ...] = ()  # entries between the installed bundle and this one, ascending
+    passed_over: tuple[PassedOver, ...] = ()  # the highest first
+    deprecations: tuple[Deprecation, ...] = ()  # of the package, of its channels here, and of the bundle
+    path: UpgradePath  # the upgrades that follow, whatever the range
+    dependencies: tuple[Dependency, ...] = ()
+
+    @property
+    def version(self) -> str:
+        return self.bundle.version
+
+    @property
+    def stays(self) -> bool:
+        """Whether the bundle is the installed one."""
+        return self.installed is not None and self.installed.name == self.bundle.name
+
+    @property
+    def is_head(self) -> bool:
+        return self.path.reaches_head and not self.path.steps
+
+
+def resolve(
+    packages: Mapping[str, PackageIndex],
+    package: str,
+    *,
+    channel: str | Iterable[str] | None = None,
+    version_range: str | VersionRange | None = None,
+    installed: str | Installed | None = None,
+    allow_downgrade: bool = False,
+    providers: Providers | None = None,
+) -> Resolution | Refusal:
+    """The bundle to install; `channel` None is the default channel, `installed` a version or a name.
+
+    `providers` of the same packages, where several questions share them.
+    """
+    graph = choose_channels(packages, package, channel, allow_downgrade=allow_downgrade)
+    if isinstance(graph, Refusal):
+        return graph
+    wanted = _parsed(package, version_range)
+    if isinstance(wanted, Refusal):
+        return wanted
+    index = packages[package]
+    shared = providers or Providers(packages)
+    if installed is None:
+        return _Question(index, graph, wanted, None, shared).fresh()
+    found = find_installed(index, Installed.of(installed) if isinstance(installed, str) else installed)
+    if isinstance(found, Refusal):
+        return found
+    return _Question(index, graph, wanted, found, shared).upgrade(found)
+
+
+def choose_channels(
+    packages: Mapping[str, PackageIndex],
+    package: str,
+    channel: str | Iterable[str] | None = None,
+    *,
+    allow_downgrade: bool = False,
+) -> UpgradeGraph | Refusal:
+    """The graph of the named channels of a package, or of its default channel."""
+    index = packages.get(package)
+    if index is None:
+        return Refusal(
+            cause=Cause.UNKNOWN_PACKAGE, package=package, asked=package, alternatives=close_names(package, packages)
+        )
+    if channel is None:
+        default = index.package.default_channel if index.package else ""
+        if not default:
+            return Refusal(cause=Cause.NO_DEFAULT_CHANNEL, package=package, alternatives=tuple(index.graphs))
+        channel = default
+    names = (channel,) if isinstance(channel, str) else tuple(channel)
+    for name in names:
+        if name not in index.graphs:
+            return Refusal(
+                cause=Cause.UNKNOWN_CHANNEL, package=package, asked=name, alternatives=tuple(sorted(index.graphs))
+            )
+    graph = UpgradeGraph.of(index, names, allow_downgrade=allow_downgrade)
+    return graph if graph.candidates else Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=names)
+
+
+def _parsed(package: str, version_range: str | VersionRange | None) -> VersionRange | Refusal | None:
+    if not isinstance(version_range, str):
+        return version_range
+    try:
+        return Range.parse(version_range)
+    except ValueError as error:
+        return Refusal(cause=Cause.INVALID_RANGE, package=package, asked=version_range, problem=str(error))
+
+
+@dataclass(frozen=True)
+class _Question:
+    index: PackageIndex
+    graph: UpgradeGraph
+    wanted: VersionRange | None
+    installed: InstalledBundle | None
+    providers: Providers
+
+    def fresh(self) -> Resolution | Refusal:
+        reasons = {name: Reason.OUT_OF_RANGE for name, one in self.graph.candidates.items() if not self._fits(one)}
+        chosen = next((one for name, one in self.graph.candidates.items() if name not in reasons), None)
+        if chosen is None:
+            return self._nothing_in_range(self.graph.candidates.values())
+        return self._resolution(chosen, reasons)
+
+    def upgrade(self, installed: InstalledBundle) -> Resolution | Refusal:
+        edges = self.graph.edges_from(installed.name, installed.version.version if installed.version else None)
+        reasons = {name: self._reason(installed, one, edges.get(name)) for name, one in self.graph.candidates.items()}
+        chosen = next((one for name, one in self.graph.candidates.items() if reasons[name] is None), None)
+        if chosen is not None:
+            return self._resolution(chosen, reasons, edges[chosen.name])
+        current = self.graph.candidates.get(installed.name)
+        if current is not None and self._fits(current):
+            return self._resolution(current, reasons)
+        if Reason.OUT_OF_RANGE in reasons.values():
+            outside = [one for name, one in self.graph.candidates.items() if reasons[name] is Reason.OUT_OF_RANGE]
+            return self._nothing_in_range(outside)
+        return self._no_successor(installed)
+
+    def _fits(self, candidate: Candidate) -> bool:
+        return self.wanted is None or self.wanted.contains(candidate.version.version)
+
+    def _reason(self, installed: InstalledBundle, candidate: Candidate, edge: Edge | None) -> Reason | None:
+        """Why a candidate is no upgrade of the installed bundle; None: it is one."""
+        if edge is None:
+            is_higher = installed.version is None or candidate.version.order > installed.version.order
+            return Reason.NO_EDGE if is_higher else Reason.NOT_HIGHER
+        if installed.version is not None and not self.graph.allows(installed.version, edge):
+            return Reason.NOT_HIGHER
+        return None if self._fits(candidate) else Reason.OUT_OF_RANGE
+
+    def _resolution(
+        self, chosen: Candidate, reasons: Mapping[str, Reason | None], edge: Edge | None = None
+    ) -> Resolution:
+        return Resolution(
+            package=self.index.name,
+            bundle=chosen.bundle,
+            channels=chosen.channels,
+            installed=self.installed,
+            edge=edge,
+            skipped=tuple(self._between(chosen)),
+            passed_over=tuple(self._passed_over(chosen, reasons)),
+            deprecations=tuple(self._deprecations(chosen)),
+            path=UpgradePaths(self.graph).greedy(chosen.name),
+            dependencies=dependencies_of(chosen.bundle, self.providers),
+        )
+
+    def _between(self, chosen: Candidate) -> Iterator[str]:
+        if self.installed is None or self.installed.version is None:
+            return
+        lowest = self.installed.version.order
+        for one in sorted(self.graph.candidates.values(), key=lambda one: (one.version.order, one.name)):
+            if lowest < one.version.order < chosen.version.order:
+                yield one.name
+
+    def _passed_over(self, chosen: Candidate, reasons: Mapping[str, Reason | None]) -> Iterator[PassedOver]:
+        ordered = sorted(self.graph.candidates.values(), key=lambda one: one.version.order, reverse=True)
+        for one in ordered:
+            if one.name == chosen.name or (self.installed and one.name == self.installed.name):
+                continue
+            reason = reasons.get(one.name)
+            detail = self.wanted.text if self.wanted and reason is Reason.OUT_OF_RANGE else ""
+            if reason is None:
+                is_deprecated = one.deprecation is not None and chosen.deprecation is None
+                reason = Reason.DEPRECATED if is_deprecated and self._is_higher(one, chosen) else Reason.LOWER_VERSION
+                detail = (one.deprecation or "") if reason is Reason.DEPRECATED else ""
+            yield PassedOver(bundle=one.name, version=one.bundle.version, reason=reason, detail=detail)
+        for name in sorted(self.graph.unusable):
+            bundle = self.index.bundles.get(name)
+            reason = Reason.INVALID_VERSION if bundle else Reason.NO_BUNDLE
+            yield PassedOver(bundle=name, version=bundle.version if bundle else "", reason=reason)
+
+    @staticmethod
+    def _is_higher(one: Candidate, other: Candidate) -> bool:
+        return one.version.order > other.version.order
+
+    def _deprecations(self, chosen: Candidate) -> Iterator[Deprecation]:
+        if (message := self.index.deprecation) is not None:
+            yield Deprecation(schema=PACKAGE, message=message)
+        for channel in chosen.channels:
+            if (message := self.index.deprecation_of_channel(channel)) is not None:
+                yield Deprecation(schema=CHANNEL, name=channel, message=message)
+        if chosen.deprecation is not None:
+            yield Deprecation(schema=BUNDLE, name=chosen.name, message=chosen.deprecation)
+
+    def _nothing_in_range(self, candidates: Iterable[Candidate]) -> Refusal:
+        available = sorted(candidates, key=lambda one: one.version.order, reverse=True)
+        return Refusal(
+            cause=Cause.NO_VERSION_IN_RANGE,
+            package=self.index.name,
+            asked=self.wanted.text if self.wanted else "",
+            channels=self.graph.channels,
+            alternatives=tuple(dict.fromkeys(one.bundle.version for one in available)),
+        )
+
+    def _no_successor(self, installed: InstalledBundle) -> Refusal:
+        paths = UpgradePaths(self.graph)
+        upgradable = [one for name, one in self.graph.candidates.items() if name in paths.preferred_edges]
+        upgradable.sort(key=lambda one: one.version.order, reverse=True)
+        return Refusal(
+            cause=Cause.NO_SUCCESSOR,
+            package=self.index.name,
+            asked=installed.text,
+            channels=self.graph.channels,
+            alternatives=tuple(one.name for one in upgradable),
+            nearest=paths.nearest(installed.version),
+        )
