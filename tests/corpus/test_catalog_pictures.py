@@ -1,0 +1,111 @@
+"""Mermaid text of upgrade graphs beside that of `opm alpha render-graph`."""
+
+import json
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from rukpak_py.catalog.drawing.graph_model import DrawingOptions, WarningKind, graph_drawing
+from rukpak_py.catalog.drawing.mermaid import mermaid
+from rukpak_py.catalog.model import (
+    Bundle,
+    Catalog,
+    Channel,
+    Deprecation,
+    Deprecations,
+    Entry,
+    Package,
+    Property,
+)
+from rukpak_py.catalog.package_index import PackageIndex, by_package
+from rukpak_py.content import yaml
+from tests.corpus.place import CORPUS
+
+CATALOGS = CORPUS / "catalogs"
+EXCEPTIONS = {
+    "s021-channel-names-odd": "a channel's name that Mermaid cannot read as an identifier",
+    "s035-c04-channel-no-package": "an empty name is no identifier",
+    "s036-c05-channel-no-name": "two hyphens are a link",
+    "s037-c06-duplicate-channel": "the second of two equal channels is not drawn",
+    "s038-c07-duplicate-entry": "the second of two equal entries is not drawn",
+    "s075-d08-named-package": "a deprecation of a package that has a name is none",
+    "s095-m16-empty-names": "an empty name is no identifier",
+    "s096-m17-empty-skip": "an empty name is no identifier",
+    "s097-m17-m18-both": "an empty name is no identifier",
+    "s104-tree-many-findings": "an empty name is no identifier",
+    "s170-silent-loss-empty-package-field": "an empty name is no identifier",
+    "s171-duplicates-kept-by-render": "the second of two equal channels is not drawn",
+}
+FIRST_PACKAGE = ("s069-",)
+
+pytestmark = pytest.mark.skipif(not CATALOGS.exists(), reason=f"the corpus of catalogs is not at {CATALOGS}")
+
+
+def runs() -> Iterator[Any]:
+    for file in sorted((CATALOGS / "goldens").glob("*.json")):
+        if file.stem != "real" and not file.stem.startswith("synthetic-"):
+            continue
+        for case in json.loads(file.read_text()):
+            folder = "real" if file.stem == "real" else "synthetic"
+            for run in case["runs"]:
+                if run["args"][:2] == ["alpha", "render-graph"] and not run["exit"]:
+                    place = CATALOGS / folder / ("" if case["name"] == "real" else case["name"])
+                    yield pytest.param(place, run, id=" ".join((case["name"], *run["args"][3:])))
+
+
+@cache
+def packages(place: Path) -> dict[str, PackageIndex]:
+    files = sorted(path for path in place.rglob("*") if path.is_file() and path.name != ".indexignore")
+    blobs = [blob for path in files for blob in yaml.load_all(path.read_bytes())]
+    return by_package(sum(map(as_model, filter(None, blobs)), Catalog()))
+
+
+def as_model(blob: dict[str, Any]) -> Catalog:
+    package = blob.get("package", "")
+    match blob["schema"]:
+        case "olm.package":
+            return Catalog(packages=(Package(name=blob["name"], default_channel=blob["defaultChannel"]),))
+        case "olm.channel":
+            entries = tuple(
+                Entry(
+                    name=one.get("name", ""),
+                    replaces=one.get("replaces", ""),
+                    skips=tuple(one.get("skips") or ()),
+                    skip_range=one.get("skipRange", ""),
+                )
+                for one in blob.get("entries") or ()
+            )
+            return Catalog(channels=(Channel(package=package, name=blob.get("name", ""), entries=entries),))
+        case "olm.bundle":
+            properties = tuple(Property(type=one["type"], value=one.get("value")) for one in blob["properties"])
+            return Catalog(bundles=(Bundle(package=package, name=blob["name"], properties=properties),))
+        case "olm.deprecations":
+            listed = tuple(
+                Deprecation(
+                    schema=one["reference"].get("schema", ""),
+                    name=one["reference"].get("name", ""),
+                    message=one.get("message", ""),
+                )
+                for one in blob["entries"]
+            )
+            return Catalog(deprecations=(Deprecations(package=package, entries=listed),))
+    return Catalog()
+
+
+def options(args: list[str]) -> DrawingOptions:
+    flags = dict(zip(args[3::2], args[4::2], strict=False))
+    return DrawingOptions(
+        package=flags.get("-p"),
+        minimum_edge=flags.get("--minimum-edge", ""),
+        draw_v0_semantics="--draw-v0-semantics" in args,
+    )
+
+
+@pytest.mark.parametrize(("place", "run"), runs())
+def test_mermaid_text_is_that_of_opm_apart_from_mended_defects(place: Path, run: dict[str, Any]) -> None:
+    drawing = graph_drawing(packages(place), options(run["args"]))
+    text = mermaid(drawing)
+    assert (text != run["stdout"]) is (place.name in EXCEPTIONS)
