@@ -20,7 +20,7 @@ BUNDLE_FAMILY: Final = bundle_checks.FAMILY
 
 
 def problems_of_blob(blob: Blob, value: Any) -> Iterator[tuple[Rule[Any], Problem]]:
-    """What is wrong with a blob alone. `value`: the document that it was read from, for the spelling of its keys."""
+    """List the defects of a blob alone. `value`: the document that it was read from, for the spelling of its keys."""
     for rule in _rules_of(blob):
         for problem in rule.check(blob):
             place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))

@@ -6,7 +6,7 @@ only: whether a catalog is valid is decided by `checks`. Structs are frozen, tra
 the cache of the command line, so that a change of a field needs another `FILE_FORMAT` (read_file).
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -142,11 +142,13 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
     deprecations: tuple[Deprecations, ...] = ()
     custom: tuple[CustomBlob, ...] = ()
 
-    def __add__(self, other: "Catalog") -> "Catalog":
-        return Catalog(
-            packages=self.packages + other.packages,
-            channels=self.channels + other.channels,
-            bundles=self.bundles + other.bundles,
-            deprecations=self.deprecations + other.deprecations,
-            custom=self.custom + other.custom,
+    @classmethod
+    def joined(cls, catalogs: "Iterable[Catalog]") -> "Catalog":
+        several = list(catalogs)
+        return cls(
+            packages=tuple(one for catalog in several for one in catalog.packages),
+            channels=tuple(one for catalog in several for one in catalog.channels),
+            bundles=tuple(one for catalog in several for one in catalog.bundles),
+            deprecations=tuple(one for catalog in several for one in catalog.deprecations),
+            custom=tuple(one for catalog in several for one in catalog.custom),
         )

@@ -71,7 +71,7 @@ def read_file(file: str, data: bytes, *, is_slim: bool = False, limits: Limits =
     blobs: list[Blob] = []
     is_broken = False
     try:
-        for document, value in enumerate(yaml.documents(data, limits=limits)):
+        for document, value in enumerate(yaml.documents(data, limits=limits, are_decoded=True)):
             blob = read_blob(value, Origin(file=file, document=document), told)
             if value is None:
                 told[-1] = _at_piece(told[-1], document, data, limits)

@@ -24,7 +24,7 @@ ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (PACKAGE_FAMILY, CHANNEL_FAMILY, 
 def problems_of_catalog(
     whole: WholeCatalog, families: Iterable[Family[WholeCatalog]] = CATALOG_FAMILIES
 ) -> Iterator[tuple[Rule[WholeCatalog], Problem]]:
-    """What is wrong with the blobs of a catalog together; `problems_of_blob` has what is wrong with each alone."""
+    """List the defects of the blobs together; `problems_of_blob` lists those of each alone."""
     for family in families:
         for rule in family.rules:
             for problem in rule.check(whole):

@@ -38,6 +38,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
     commands_at={
         "approve": f"{_COMMANDS}.approve:approve",
         "bundle": f"{_COMMANDS}.bundle:bundle",
+        "catalog": f"{_COMMANDS}.catalog:catalog",
         "check": f"{_COMMANDS}.check:check",
         "completion": f"{_COMMANDS}.completion:completion",
         "content": f"{_COMMANDS}.content:content",
@@ -134,6 +135,6 @@ def _say_findings(error: InvalidBundleError) -> None:
         for hint in dict.fromkeys(finding.hint for finding in error.findings if finding.hint):
             click.echo(f"hint: {clean(hint)}", err=True)
         return
-    _print_error("the bundle cannot be used:")
-    for line in lines_of_findings(error.findings, Style(sys.stderr)):
+    _print_error(f"the {error.noun} cannot be used:")
+    for line in lines_of_findings(error.findings, Style(sys.stderr), noun=error.noun):
         click.echo(line, err=True)

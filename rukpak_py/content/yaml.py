@@ -32,12 +32,17 @@ def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudg
     return list(documents(data, limits=limits, aliases=aliases))
 
 
-def documents(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudget | None = None) -> Iterator[Any]:
-    """The same one by one: those in front of a defect come out before its error."""
+def documents(
+    data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudget | None = None, are_decoded: bool = False
+) -> Iterator[Any]:
+    """The same one by one: those in front of a defect come out before its error.
+
+    `are_decoded`: as readers do that decode each value at once, see `pieces`.
+    """
     check_size(data, limits)
     aliases = AliasBudget(limits) if aliases is None else aliases
     nodes = 0
-    for piece in pieces(data, limits):
+    for piece in pieces(data, limits, are_decoded=are_decoded):
         if isinstance(piece, JsonValue):
             yield piece.value
             continue

@@ -61,12 +61,13 @@ class JsonValue(NamedTuple):
 Piece: TypeAlias = Chunk | JsonValue
 
 
-def pieces(data: bytes, limits: Limits) -> Iterator[Piece]:
+def pieces(data: bytes, limits: Limits, *, are_decoded: bool = False) -> Iterator[Piece]:
+    """Cut a file. `are_decoded`: JSON is decoded at once, so that a number out of range is a syntax error."""
     if not _looks_like_json(data):
         yield from _chunks(data, Chunk(b""))
         return
     json_stream.check_bounds(data, limits)
-    rest = yield from _json_values(data)
+    rest = yield from _json_values(data, are_decoded=are_decoded)
     if rest is not None:
         yield from _chunks(rest.data, rest)
 
@@ -80,7 +81,7 @@ def _looks_like_json(data: bytes) -> bool:
     return data[:_GUESS_BYTES].decode("utf-8", "replace").lstrip(SPACE).startswith("{")
 
 
-def _json_values(data: bytes) -> Generator[JsonValue, None, Chunk | None]:
+def _json_values(data: bytes, *, are_decoded: bool) -> Generator[JsonValue, None, Chunk | None]:
     """The JSON values; returns the rest that is to be read as YAML, or None when there is no rest."""
     text = json_stream.as_text(data)
     position = read = 0
@@ -90,6 +91,11 @@ def _json_values(data: bytes) -> Generator[JsonValue, None, Chunk | None]:
             return None
         try:
             value, end = _json_value(text, start)
+        except YamlError:
+            offset = _yaml_offset(data, text, position) if are_decoded and read <= _AMBIGUOUS_VALUES else None
+            if offset is None:
+                raise
+            return Chunk(data[offset:], *_line_and_column(data, offset))
         except JsonSyntaxError as error:
             offset = _yaml_offset(data, text, position) if read <= _AMBIGUOUS_VALUES else None
             if offset is None:

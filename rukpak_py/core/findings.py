@@ -58,11 +58,15 @@ class Finding:
 
 
 class InvalidBundleError(ContentError):
-    """A bundle that cannot be used, with every reason; `text` is for readers that expect upstream's words alone."""
+    """A bundle or catalog that cannot be used, with every reason.
 
-    def __init__(self, findings: Sequence[Finding], text: str | None = None) -> None:
+    `text` is for readers that expect upstream's words alone.
+    """
+
+    def __init__(self, findings: Sequence[Finding], text: str | None = None, *, noun: str = "bundle") -> None:
         super().__init__("\n".join(map(str, findings)) if text is None else text)
         self.findings = tuple(findings)
+        self.noun = noun
 
     @property
     def advised(self) -> str:

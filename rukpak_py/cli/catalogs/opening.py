@@ -1,4 +1,4 @@
-"""What a command is given as a catalog: a directory, a file of blobs, or an image of one; or a bundle, to render.
+"""The catalog that a command is given: a directory, a file of blobs, or an image of one; or a bundle, to render.
 
 A path that is there is that path, anything else an image of a registry. What an image is, its labels say.
 """

@@ -33,7 +33,7 @@ class Reading:
     jobs: int | None = None
 
     def contents(self, files: Mapping[str, bytes], sizes: Mapping[str, int]) -> Iterator[tuple[str, FileContent]]:
-        """What is in each file, in their order. `sizes` are those of the files, known before they are read."""
+        """Read each file, in their order. `sizes` are those of the files, known before they are read."""
         for file, content in mapped(files, sizes, self.encoded, jobs=self.jobs):
             yield file, _decode(content)
 
@@ -88,7 +88,7 @@ def _in_processes(
 
 
 class _Inherited:
-    """What forked workers find in their copy of this process's memory."""
+    """Arguments of forked workers, in their copy of the memory of this process."""
 
     files: Mapping[str, bytes]
     work: Work

@@ -1,0 +1,26 @@
+"""Options that the commands about catalogs share."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from rukpak_py.cli.catalogs.loading import LoadOptions
+from rukpak_py.core.limits import Limits
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def catalog_options(command: F) -> F:
+    """Add --jobs and --no-cache."""
+    jobs = click.option(
+        "--jobs", type=click.IntRange(min=1), help="How many files are read at once. Default: one per CPU."
+    )
+    cache = click.option(
+        "--no-cache", is_flag=True, help="Read every file anew. By default what was read is kept by its content."
+    )
+    return jobs(cache(command))
+
+
+def load_options(*, no_cache: bool, jobs: int | None, is_slim: bool = True) -> LoadOptions:
+    return LoadOptions(limits=Limits.from_environment(), is_slim=is_slim, is_cached=not no_cache, jobs=jobs)

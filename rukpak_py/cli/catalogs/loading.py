@@ -1,0 +1,125 @@
+"""A catalog as commands use it: opened, its ignored files left out, read, and checked as far as the command needs."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Final
+
+from rukpak_py.catalog.indexignore import INDEX_IGNORE, ignored
+from rukpak_py.catalog.rules import CATALOG_FAMILIES
+from rukpak_py.catalog.validation import LoadedCatalog, joined, validate
+from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.cli.catalogs.cache import Cache
+from rukpak_py.cli.catalogs.opening import OpenedCatalog, open_catalog
+from rukpak_py.cli.catalogs.reading import Reading
+from rukpak_py.cli.reports.report import CommandReport
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.findings import Finding, InvalidBundleError
+from rukpak_py.core.limits import Limits
+from rukpak_py.formats.rules import Family
+
+_MOST_NAMED: Final = 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadOptions:
+    """How catalogs are read. `is_slim`: without what only a rendering needs."""
+
+    limits: Limits
+    is_slim: bool = True
+    is_cached: bool = True
+    jobs: int | None = None
+
+    @property
+    def of_files(self) -> Limits:
+        """Limits of one file: a catalog in one file may be as large as any catalog."""
+        return replace(self.limits, yaml_bytes=self.limits.catalog_bytes, yaml_nodes=self.limits.catalog_nodes)
+
+    @property
+    def reading(self) -> Reading:
+        cache = Cache.of_user() if self.is_cached else None
+        return Reading(limits=self.of_files, is_slim=self.is_slim, cache=cache, jobs=self.jobs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Loaded:
+    opened: OpenedCatalog
+    files: Mapping[str, bytes]
+    sizes: Mapping[str, int]
+    content: LoadedCatalog
+
+
+def load(typed: str, options: LoadOptions) -> Loaded:
+    """Read all files; a ContentError for what is no catalog at all."""
+    opened = open_catalog(typed, options.limits)
+    sizes = content_sizes(opened)
+    contents = (content for _, content in options.reading.contents(_Chosen(opened.files, sizes), sizes))
+    content = joined(contents, opened.findings)
+    if not content.catalog.packages and opened.bundle_directories:
+        shown = ", ".join(name or "." for name in opened.bundle_directories[:_MOST_NAMED])
+        raise ContentError(
+            f"{typed}: holds bundles ({shown}) and no package of a catalog: `rukpakctl bundle validate` checks them"
+        )
+    return Loaded(opened=opened, files=opened.files, sizes=sizes, content=content)
+
+
+def load_valid(typed: str, options: LoadOptions) -> Loaded:
+    """The same; an error with all findings for a catalog that is not valid."""
+    loaded = load(typed, options)
+    errors = [finding for finding in findings_of(loaded, options) if finding.is_error]
+    if errors:
+        raise InvalidBundleError([_at_root(loaded.opened, finding) for finding in errors], noun="catalog")
+    return loaded
+
+
+def findings_of(
+    loaded: Loaded, options: LoadOptions, families: Iterable[Family[WholeCatalog]] = CATALOG_FAMILIES
+) -> list[Finding]:
+    return validate(loaded.content, loaded.files, families=families, limits=options.of_files)
+
+
+def report_of(
+    typed: str, options: LoadOptions, families: Iterable[Family[WholeCatalog]] = CATALOG_FAMILIES
+) -> CommandReport:
+    """Report of a checked catalog."""
+    try:
+        loaded = load(typed, options)
+        findings = findings_of(loaded, options, families)
+    except RukPakError as error:
+        return CommandReport(path=typed, noun="catalog", failure=str(error).removeprefix(f"{typed}: "))
+    root = loaded.opened.root
+    return CommandReport(path=typed, noun="catalog", root=str(root) if root else "", findings=findings)
+
+
+def content_sizes(opened: OpenedCatalog) -> dict[str, int]:
+    """The files that are content, with their sizes: all but those that `.indexignore` files leave out."""
+    patterns = {
+        path: opened.files[path].decode("utf-8", "replace")
+        for path in opened.files
+        if path.rpartition("/")[2] == INDEX_IGNORE
+    }
+    left_out = ignored(opened.files, patterns)
+    return {path: size for path, size in opened.sizes.items() if path not in left_out}
+
+
+class _Chosen(Mapping[str, bytes]):
+    """Some of the files, each still read when it is asked for."""
+
+    def __init__(self, files: Mapping[str, bytes], chosen: Mapping[str, int]) -> None:
+        self._files = files
+        self._chosen = chosen
+
+    def __getitem__(self, path: str) -> bytes:
+        return self._files[path]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._chosen)
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+
+def _at_root(opened: OpenedCatalog, finding: Finding) -> Finding:
+    """The finding with a path that an editor can open."""
+    if opened.root is None or not finding.file:
+        return finding
+    return replace(finding, file=str(opened.root / finding.file))

@@ -1,0 +1,33 @@
+"""Reports of checked catalogs, printed as those of bundles are."""
+
+import sys
+from collections.abc import Iterable
+
+import click
+
+import rukpak_py
+from rukpak_py.cli.catalogs.rules import described_rules
+from rukpak_py.cli.reports import github, json_document, sarif, text
+from rukpak_py.cli.reports.report import CommandReport
+from rukpak_py.cli.terminal import Exit, Style, clean_text, print_json, print_lines
+
+
+def print_reports(found: Iterable[CommandReport], total: int, output: str) -> int:
+    """Print them as they come where the output allows it; returns the exit status."""
+    style = Style(sys.stdout)
+    reports = []
+    for report in found:
+        reports.append(report)
+        if output == "text":
+            print_lines(text.lines_of(report, style))
+        elif output == "github":
+            print_lines(map(clean_text, github.lines_of(report)))
+    if output == "text" and total > 1:
+        click.echo(text.summary(reports, style))
+    elif output == "json":
+        print_json(json_document.document(reports, key="catalogs"))
+    elif output == "sarif":
+        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
+    if any(report.failure for report in reports):
+        return Exit.FAILED
+    return Exit.OK if all(report.is_valid for report in reports) else Exit.NO

@@ -1,0 +1,20 @@
+"""`rukpakctl catalog`: file-based catalogs of OLM, without a cluster but for `install` and `outdated`."""
+
+import click
+
+from rukpak_py.cli.terminal import LazyGroup
+
+_HERE = "rukpak_py.cli.commands.catalog"
+
+
+@click.group(
+    cls=LazyGroup,
+    commands_at={
+        "validate": f"{_HERE}.validate:validate",
+    },
+)
+def catalog() -> None:
+    """Check, render, draw, compare and ask file-based catalogs of OLM.
+
+    A catalog is a directory, a file of blobs, an OCI image layout, or an image in a registry.
+    """
