@@ -174,7 +174,9 @@ def release_is_valid(bundle: Bundle) -> Iterator[Problem]:
 )
 def name_holds_the_release(bundle: Bundle) -> Iterator[Problem]:
     found = package_property(bundle)
-    if found is None or not found.release or not bundle.name or _build_of(found.version) is None:
+    if found is None or not found.release or not bundle.name or not found.has_valid_version:
+        return
+    if _reason_of_release(found.release) is not None:
         return
     expected = f"{bundle.package}-v{found.version}-{found.release}"
     if bundle.name != expected:
@@ -189,7 +191,7 @@ def name_holds_the_release(bundle: Bundle) -> Iterator[Problem]:
 )
 def release_is_the_only_build(bundle: Bundle) -> Iterator[Problem]:
     found = package_property(bundle)
-    if found is not None and found.release and _build_of(found.version):
+    if found is not None and found.release and found.has_valid_version and "+" in found.version:
         message = f"cannot use build metadata in version with a release version (bundle {quoted(bundle.name)})"
         yield Problem(message=message, place=_in_property(bundle, found, "version"))
 
@@ -201,14 +203,6 @@ def _in_property(bundle: Bundle, found: PackageProperty, name: str) -> Place:
 def _tolerated(version: str) -> str | None:
     try:
         return str(versions.tolerant(version)) if version else None
-    except ValueError:
-        return None
-
-
-def _build_of(version: str) -> str | None:
-    """The build metadata, empty where there is none; None where the version is not valid."""
-    try:
-        return versions.strict(version).build or ""
     except ValueError:
         return None
 

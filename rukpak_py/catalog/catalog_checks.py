@@ -235,9 +235,8 @@ def _hint_for_package(whole: WholeCatalog, package: str) -> str | None:
 
 
 def _hint_for_entries(whole: WholeCatalog, channel: Channel, missing: list[str]) -> str | None:
-    bundles = whole.packages[channel.package].bundles
-    unused = bundles.keys() - whole.in_channels[channel.package]
-    similar = near(missing[0], unused or bundles)
+    unused = whole.packages[channel.package].bundles.keys() - whole.in_channels[channel.package]
+    similar = near(missing[0], unused)
     return f"Did you mean {quoted(similar)} for {quoted(missing[0])}? Otherwise add the bundle." if similar else None
 
 
@@ -248,4 +247,4 @@ def _hint_for_default(whole: WholeCatalog, package: str, default: str = "") -> s
         return "Add an `olm.channel` of the package, and name it in `defaultChannel`." if not channels else None
     similar = near(default, names) if default else None
     meant = f"Did you mean {quoted(similar)}? " if similar else ""
-    return f"{meant}The package has: {named(names)}."
+    return f"{meant}Channels of the package: {named(names)}."

@@ -31,12 +31,16 @@ class Remedy:
 
     @property
     def text(self) -> str:
-        if self.is_removal:
-            change = f"remove {quoted(self.name)} from `{self.field}` of {quoted(self.entry)}"
-        elif self.field == "replaces":
-            change = f"set `replaces: {self.name}` in {quoted(self.entry)}"
-        else:
-            change = f"add {quoted(self.name)} to `skips` of {quoted(self.entry)}"
+        entry = quoted(self.entry)
+        match self.field, self.is_removal:
+            case "replaces", True:
+                change = f"remove `replaces: {self.name}` from {entry}"
+            case "replaces", False:
+                change = f"set `replaces: {self.name}` in {entry}"
+            case _, True:
+                change = f"remove {quoted(self.name)} from `skips` of {entry}"
+            case _:
+                change = f"add {quoted(self.name)} to `skips` of {entry}"
         return f"{self.cause}: {change}."
 
 
@@ -92,7 +96,9 @@ def stranding_edges(graph: ChannelGraph, versions: PackageVersions, most: int = 
             found.append(Remedy(entry=last, field="replaces", name=top, cause=cause))
         else:
             found.append(Remedy(entry=skipper, field="skips", name=top, cause=cause))
-    return found
+    for path in _circles(graph, stranded):
+        found.extend(wrong_edges(path, graph, versions))
+    return found[:most]
 
 
 def circle(graph: ChannelGraph, versions: PackageVersions) -> tuple[str, ...]:
@@ -119,10 +125,24 @@ def wrong_edges(path: tuple[str, ...], graph: ChannelGraph, versions: PackageVer
     for entry, name in pairwise(path):
         if versions.order(name) >= versions.order(entry):
             field = "replaces" if graph.entries[entry].replaces == name else "skips"
-            cause = (
-                f"{quoted(name)} is not older than {quoted(entry)}" if name != entry else f"{quoted(name)} is itself"
-            )
+            cause = f"{quoted(entry)} {field} itself"
+            if name != entry:
+                cause = f"{quoted(name)} is not older than {quoted(entry)}, which {field} it"
             yield Remedy(entry=entry, field=field, name=name, cause=cause, is_removal=True)
+
+
+def _circles(graph: ChannelGraph, names: frozenset[str]) -> Iterator[tuple[str, ...]]:
+    """Circles of `replaces` among some entries, each once."""
+    known: set[str] = set()
+    for start in sorted(names):
+        path: dict[str, int] = {}
+        name = start
+        while name in names and name not in known:
+            known.add(name)
+            path[name] = len(path)
+            name = graph.entries[name].replaces
+        if name in path:
+            yield (*list(path)[path[name] :], name)
 
 
 def _successor(graph: ChannelGraph, head: str, newer: list[str]) -> str | None:
