@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
 
-from rukpak_py.catalog.fields import Schema, Struct, defects, folded, kind_of, member, unknown_fields
+from rukpak_py.catalog.fields import Schema, Struct, defects, folded, is_exact, kind_of, member, unknown_fields
 from rukpak_py.catalog.model import (
     BUNDLE,
     CHANNEL,
@@ -148,14 +148,20 @@ def read_blob(value: Any, origin: Origin, told: list[Told]) -> Blob | None:
         return CustomBlob(
             schema=schema, package=meta["package"] or "", name=meta["name"] or "", value=value, origin=origin
         )
-    wrong = list(defects(SCHEMAS[schema], value))
+    wrong = _tell_defects(SCHEMAS[schema], value, schema, tell)
+    return None if wrong else _READERS[schema](value, origin, tell)
+
+
+def _tell_defects(struct: Struct, value: Any, schema: str, tell: "_Teller") -> bool:
+    """Whether there is one that loses the blob."""
+    if is_exact(struct, value):
+        return False
+    wrong = list(defects(struct, value))
     for defect in wrong:
         tell(WRONG_TYPE, defect.message, defect.path)
-    for path in unknown_fields(SCHEMAS[schema], value):
+    for path in unknown_fields(struct, value):
         tell(UNKNOWN_FIELD, f"{schema} has no field {str(path[-1])[:100]!r}", path, on_key=True)
-    if wrong:
-        return None
-    return _READERS[schema](value, origin, tell)
+    return bool(wrong)
 
 
 class _Teller:

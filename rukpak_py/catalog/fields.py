@@ -5,10 +5,13 @@ schema, or a dictionary of fields. As in Go, a field is found in any case, null 
 and a value of another kind is a defect. Only schemas are walked, so no value is too deep.
 """
 
+import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, TypeAlias
+from typing import Annotated, Any, Final, TypeAlias
+
+import msgspec
 
 from rukpak_py.content.yaml_positions import Path
 
@@ -22,6 +25,14 @@ _KINDS: Mapping[str, type | tuple[type, ...]] = {
     "number": (int, float),
 }
 _INT32 = range(-(1 << 31), 1 << 31)
+_EXACT: Final[Mapping[str, Any]] = {
+    "string": str,
+    "bool": bool,
+    "integer": int,
+    "int32": Annotated[int, msgspec.Meta(ge=_INT32.start, lt=_INT32.stop)],
+    "number": float,
+    "any": Any,
+}
 _NAMES = {str: "string", bool: "bool", int: "number", float: "number", list: "array", dict: "object"}
 
 
@@ -39,6 +50,13 @@ class Struct:
             return self.fields[key]
         name = self.folded.get(folded(key))
         return self.fields[name] if name is not None else None
+
+    @cached_property
+    def exact(self) -> type[msgspec.Struct]:
+        """The same as a struct that takes no other fields, and none in another case."""
+        fields = [(f"f{number}", _exact(schema) | None, None) for number, schema in enumerate(self.fields.values())]
+        names = {f"f{number}": name for number, name in enumerate(self.fields)}
+        return msgspec.defstruct("Exact", fields, rename=names, forbid_unknown_fields=True, kw_only=True)
 
 
 @dataclass(frozen=True)
@@ -79,6 +97,30 @@ def as_written(value: Any, path: Path) -> Path:
             value = value[part] if isinstance(value, list) and part < len(value) else None
         written.append(key)
     return tuple(written)
+
+
+def is_exact(schema: Struct, value: Any) -> bool:
+    """Whether the value has neither defects nor unknown fields, and its keys are spelled as usual: mostly it is so.
+
+    A look without Python's own loops, that says nothing about a value that is not so.
+    """
+    try:
+        msgspec.convert(value, schema.exact)
+    except (msgspec.ValidationError, RecursionError):
+        return False
+    return True
+
+
+def _exact(schema: Schema) -> Any:
+    match schema:
+        case Struct():
+            return schema.exact
+        case Map():
+            return types.GenericAlias(dict, (str, _exact(schema.values) | None))
+        case list():
+            return types.GenericAlias(list, (_exact(schema[0]) | None,))
+        case _:
+            return _EXACT[schema]
 
 
 def defects(schema: Schema, value: Any, path: Path = ()) -> Iterator[Defect]:

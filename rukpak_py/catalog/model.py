@@ -152,3 +152,6 @@ class Catalog(msgspec.Struct, frozen=True, kw_only=True):
             deprecations=tuple(one for catalog in several for one in catalog.deprecations),
             custom=tuple(one for catalog in several for one in catalog.custom),
         )
+
+    def __add__(self, other: "Catalog") -> "Catalog":
+        return self.joined((self, other))

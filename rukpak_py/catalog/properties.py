@@ -13,7 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from rukpak_py.catalog.blobs import is_base64
-from rukpak_py.catalog.fields import Map, Schema, Struct, defects, member
+from rukpak_py.catalog.fields import Map, Schema, Struct, defects, is_exact, member
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
     CSV_METADATA,
@@ -95,7 +95,8 @@ def defects_of(one: Property) -> Iterator[PropertyDefect]:
     if one.value is UNSET:
         yield PropertyDefect(path=(), text="unexpected end of JSON input")
     elif one.type in TYPES:
-        for defect in defects(TYPES[one.type], one.value):
+        schema = TYPES[one.type]
+        for defect in () if isinstance(schema, Struct) and is_exact(schema, one.value) else defects(schema, one.value):
             text = defect.message if defect.path else f"the value {defect.message}"
             yield PropertyDefect(path=("value", *defect.path), text=text)
 

@@ -52,7 +52,7 @@ UNREAD: Final = RuleOfReading(
     severity=Severity.WARNING,
 )
 RULES: Final = (YAML_SYNTAX, JSON_SYNTAX, UNREAD, *BLOB_RULES)
-_MAY_GO_ON: Final = re.compile(rb"^\.\.\.\s|\}\s*+\{", re.MULTILINE)
+_MAY_GO_ON: Final = (b"\n...", b"\n{", b"\xef\xbb\xbf{")
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
 _BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
 
@@ -132,7 +132,7 @@ def _slim(blob: Blob) -> Blob:
 
 def _unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
     """Line and column of each content that stands behind the first document of its piece."""
-    if data.lstrip().startswith(b"{") or not _MAY_GO_ON.search(data):
+    if data.lstrip().startswith(b"{") or not any(mark in data for mark in _MAY_GO_ON):
         return
     for piece in pieces(data, limits):
         if isinstance(piece, Chunk):
