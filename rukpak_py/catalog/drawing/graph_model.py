@@ -2,8 +2,8 @@
 
 An edge runs from the older bundle to the newer one, whose entry contributes it; edges stand in the order of these
 entries: the highest version first, of each the skips, then the skipRange, then the replacement. As OLM v0 walks down
-a channel, an entry that was skipped contributes no replacement and no skipRange, and a bundle is skipped once: with
-`draw_v0_semantics` these bundles are marked as skipped and the edges without effect as dead.
+a channel, an entry that a higher one skips contributes no replacement and no skipRange, and a bundle is skipped once:
+with `draw_v0_semantics` these bundles are marked as skipped, and edges without effect as dead.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -53,6 +53,7 @@ class Node:
     name: str
     version: str = ""  # as its bundle has it; empty: there is no bundle, or its version is not valid
     release: str = ""
+    skip_range: str = ""  # of its entry, where it is valid
     deprecation: str | None = None  # the message; None: not deprecated
     is_skipped: bool = False
     is_head: bool = False
@@ -191,12 +192,14 @@ class _PackageReader:
                 name=bundle,
                 version=found.version if found and bundle in self.versions else "",
                 release=found.release if found else "",
+                skip_range=ranges.get(bundle, ""),
                 deprecation=self.index.deprecation_of_bundle(bundle),
                 is_skipped=bundle in skipped,
                 is_head=bundle in heads,
                 is_dangling=bundle not in graph.entries,
             )
 
+        ranges = {one.entry.name: one.range.text for one in entries if one.range}
         heads = frozenset(graph.heads)
         default = self.index.package.default_channel if self.index.package else ""
         return ChannelDrawing(
@@ -265,12 +268,15 @@ class _PackageReader:
                 raise ValueError(f"more than {MAX_EDGES:,} edges: choose a package or a channel")
             edges.append(Edge(old=old, new=new, kind=kind, range=text, is_dead=is_dead and is_v0))
 
+        marked: set[str] = set()
         for one in ordered:
             new = one.entry.name
+            is_dead = new in skipped
+            if is_dead:
+                marked.add(new)
             for old in one.entry.skips:
                 add(old, new, EdgeKind.SKIP, is_dead=old in skipped)
                 skipped.add(old)
-            is_dead = new in skipped
             if one.range:
                 text = one.range.text
                 covered[text] = covered[text] if text in covered else indexed.within(one.range)
@@ -279,4 +285,5 @@ class _PackageReader:
             if one.entry.replaces:
                 add(one.entry.replaces, new, EdgeKind.REPLACE, is_dead=is_dead)
         self.edges_left -= len(edges)
-        return tuple(edges), frozenset(skipped if is_v0 else ())
+        marked |= skipped - {one.entry.name for one in entries}
+        return tuple(edges), frozenset(marked if is_v0 else ())

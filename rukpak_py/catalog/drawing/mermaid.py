@@ -23,9 +23,9 @@ _DEAD_EDGE = "stroke:#FF0000,stroke-width:3px,stroke-dasharray:5;"
 _PLAIN_IDENTIFIER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+]*+(?:-[A-Za-z0-9_][A-Za-z0-9_.+]*+)*+", re.ASCII)
 # Mermaid's scanner takes these for keywords at the beginning of an identifier.
 _KEYWORD = re.compile(
-    r"call|class|click|default|direction|end|flowchart|graph|href|interpolate|linkStyle|style|subgraph|_self|_blank"
-    r"|_parent|_top",
-    re.IGNORECASE,
+    r"(?:_blank|_parent|_self|_top|call|class|classDef|click|default|direction|end|flowchart|graph|href|interpolate"
+    r"|linkStyle|style|subgraph)\b",
+    re.ASCII | re.IGNORECASE,
 )
 _UNSAFE_IN_IDENTIFIER = re.compile(r"[^A-Za-z0-9]+", re.ASCII)
 _LONGEST_MADE = 100
