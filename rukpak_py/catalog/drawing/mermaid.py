@@ -34,9 +34,25 @@ _NAMED = {'"': "#quot;", "<": "#lt;", "&": "#amp;"}
 _UNSAFE_IN_LABEL = re.compile(r"<(?![\d =.])|[^\w .+/~,()=!|*^@<>-]")
 
 
+VIEWER_MAX_CHARACTERS = 50_000
+VIEWER_MAX_EDGES = 499
+
+
 def mermaid(drawing: GraphDrawing) -> str:
     """The text, with a newline at its end."""
     return "\n".join((_CLASSES, *_Writer().lines(drawing))) + "\n"
+
+
+def beyond_viewer(drawing: GraphDrawing, text: str) -> str | None:
+    """The limit of Mermaid's that a text exceeds: a web page shows an error instead unless it is set up for more."""
+    edges = sum(len(channel.edges) for package in drawing.packages for channel in package.channels)
+    for count, most, noun in (
+        (edges, VIEWER_MAX_EDGES, "edges"),
+        (len(text), VIEWER_MAX_CHARACTERS, "characters"),
+    ):
+        if count > most:
+            return f"{count:,} {noun}, and Mermaid shows {most:,} unless configured for more"
+    return None
 
 
 class _Identifiers:

@@ -1,7 +1,7 @@
 """Upgrade graphs as one SVG file that needs nothing else: no script, no font, no link.
 
-Packages stand below one another, the lanes of their channels beside one another as far as the page goes; what an
-element stands for is its `<title>`, which viewers show as a tooltip. Names are untrusted: all text is escaped, and
+Packages, and in each the lanes of its channels, stand beside one another as far as the page goes; an element says what
+it stands for in its `<title>`, which viewers show as a tooltip. Names are untrusted: all text is escaped, and
 characters that XML or a reader's eyes cannot take are replaced.
 """
 
@@ -12,6 +12,7 @@ from xml.sax.saxutils import escape
 
 from rukpak_py.catalog.drawing.graph_model import EdgeKind, GraphDrawing, PackageDrawing
 from rukpak_py.catalog.drawing.svg_lane import (
+    PACKAGE_CHARACTER,
     PADDING,
     TITLE_CHARACTER,
     Box,
@@ -29,9 +30,11 @@ MAX_NODES = 2_000
 MAX_EDGES = 20_000
 
 _PAGE_WIDTH = 1400.0  # lanes go to the next line where they would pass it
+_LEGEND_WIDTH = 420.0
 _PAGE_PADDING = 24.0
 _GAP = 16.0
-_PACKAGE_TITLE = 44.0
+_PACKAGE_GAP = 32.0
+_PACKAGE_TITLE = 32.0
 _LONGEST_TITLE = 80
 _LONGEST_TOOLTIP = 1_000
 _TOOLTIP_NAMES = 30
@@ -49,10 +52,7 @@ def svg(drawing: GraphDrawing) -> str:
             raise ValueError(
                 f"a picture of {count:,} {noun} cannot be read (at most {most:,}): choose a package or a channel"
             )
-    page = _Page(
-        [(package, [lane(package.name, channel) for channel in package.channels]) for package in drawing.packages]
-    )
-    return "\n".join(page.lines()) + "\n"
+    return "\n".join(_page(drawing)) + "\n"
 
 
 def text_of(text: str) -> str:
@@ -61,68 +61,72 @@ def text_of(text: str) -> str:
     return escape("".join(seen))
 
 
-@dataclass
-class _Page:
-    packages: Sequence[tuple[PackageDrawing, Sequence[Lane]]]
-    width: float = 0.0
-    y: float = _PAGE_PADDING
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Block:
+    """A part of the page; its lines are placed by a group around them."""
 
-    def lines(self) -> Iterator[str]:
-        body = [line for package, lanes in self.packages for line in self._package(package, lanes)]
-        if not self.packages:
-            body = [f'<text class="muted" x="{_PAGE_PADDING:g}" y="{self.y + 14:g}">No channel to draw.</text>']
-            self.width, self.y = 240.0, self.y + 24
-        all_lanes = [one for _, lanes in self.packages for one in lanes]
-        below, legend_width, legend_height = legend(all_lanes, max(self.width - _PAGE_PADDING, 360.0))
-        width = max(self.width, legend_width + _PAGE_PADDING) + _PAGE_PADDING
-        height = self.y + legend_height + _PAGE_PADDING
-        names = ", ".join(package.name for package, _ in self.packages[:_TOOLTIP_NAMES])
-        yield (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
-            f'viewBox="0 0 {width:g} {height:g}" role="img">'
-        )
-        yield f"<title>{text_of(shortened(f'Upgrade graphs: {names}', _LONGEST_TOOLTIP))}</title>"
-        yield f"<style>{STYLE}</style>"
-        yield f'<rect class="page" width="{width:g}" height="{height:g}"/>'
-        yield from body
-        yield f'<g transform="translate({_PAGE_PADDING:g} {self.y:g})">'
-        yield from below
+    lines: tuple[str, ...]
+    width: float
+    height: float
+
+
+_NOTHING = _Block(lines=('<text class="muted" x="0" y="14">No channel to draw.</text>',), width=200, height=20)
+
+
+def _page(drawing: GraphDrawing) -> Iterator[str]:
+    lanes = {package.name: [lane(package.name, one) for one in package.channels] for package in drawing.packages}
+    blocks = [_package(package, lanes[package.name]) for package in drawing.packages]
+    body = _on_shelves(blocks, _PACKAGE_GAP) if blocks else _NOTHING
+    below, legend_width, legend_height = legend(
+        [one for of_package in lanes.values() for one in of_package], max(body.width, _LEGEND_WIDTH)
+    )
+    width = max(body.width, legend_width) + 2 * _PAGE_PADDING
+    height = body.height + legend_height + (_GAP if below else 0) + 2 * _PAGE_PADDING
+    title = f"Upgrade graphs: {', '.join(list(lanes)[:_TOOLTIP_NAMES])}"
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:g}" height="{height:g}" '
+        f'viewBox="0 0 {width:g} {height:g}" role="img">{_tooltip(title)}'
+    )
+    yield f"<style>{STYLE}</style>"
+    yield f'<rect class="page" width="{width:g}" height="{height:g}"/>'
+    yield from _moved(body.lines, _PAGE_PADDING, _PAGE_PADDING)
+    yield from _moved(below, _PAGE_PADDING, _PAGE_PADDING + body.height + _GAP)
+    yield "</svg>"
+
+
+def _package(package: PackageDrawing, lanes: Sequence[Lane]) -> _Block:
+    title = shortened(package.name or "(no name)", _LONGEST_TITLE)
+    badges = ("deprecated",) if package.deprecation is not None else ()
+    places = badge_places(badges, text_width(title, PACKAGE_CHARACTER))
+    body = _on_shelves([_Block(lines=tuple(_lane(one)), width=one.width, height=one.height) for one in lanes], _GAP)
+    lines = (
+        "<g>" + _tooltip(package.name, *_deprecated(package.deprecation)),
+        f'<text class="package-title" x="0" y="18">{text_of(title)}</text>',
+        *_badges(badges, places, 18),
+        "</g>",
+        *_moved(body.lines, 0, _PACKAGE_TITLE),
+    )
+    return _Block(lines=lines, width=max(body.width, places[-1]), height=body.height + _PACKAGE_TITLE)
+
+
+def _on_shelves(blocks: Iterable[_Block], gap: float) -> _Block:
+    """Blocks beside one another as far as the page goes, then below."""
+    lines: list[str] = []
+    x = y = width = height = 0.0
+    for block in blocks:
+        if x and x + block.width > _PAGE_WIDTH:
+            x, y = 0.0, height + gap
+        lines.extend(_moved(block.lines, x, y))
+        width, height = max(width, x + block.width), max(height, y + block.height)
+        x += block.width + gap
+    return _Block(lines=tuple(lines), width=width, height=height)
+
+
+def _moved(lines: Sequence[str], x: float, y: float) -> Iterator[str]:
+    if lines:
+        yield f'<g transform="translate({x:g} {y:g})">'
+        yield from lines
         yield "</g>"
-        yield "</svg>"
-
-    def _package(self, package: PackageDrawing, lanes: Sequence[Lane]) -> Iterator[str]:
-        title = shortened(package.name or "(no name)", _LONGEST_TITLE)
-        badges = ("deprecated",) if package.deprecation is not None else ()
-        places = badge_places(badges, _PAGE_PADDING + text_width(title, TITLE_CHARACTER * 18 / 14))
-        yield "<g>" + _tooltip(package.name, *_deprecated(package.deprecation))
-        yield f'<text class="package-title" x="{_PAGE_PADDING:g}" y="{self.y + 18:g}">{text_of(title)}</text>'
-        yield from _badges(badges, places, self.y + 18)
-        yield "</g>"
-        self.width = max(self.width, places[-1])
-        self.y += _PACKAGE_TITLE - 12
-        for shelf in _shelves(lanes):
-            x = _PAGE_PADDING
-            for one in shelf:
-                yield f'<g transform="translate({x:g} {self.y:g})">'
-                yield from _lane(one)
-                yield "</g>"
-                x += one.width + _GAP
-            self.width = max(self.width, x - _GAP)
-            self.y += max(one.height for one in shelf) + _GAP
-        self.y += 12
-
-
-def _shelves(lanes: Iterable[Lane]) -> Iterator[list[Lane]]:
-    shelf: list[Lane] = []
-    width = 0.0
-    for one in lanes:
-        if shelf and width + one.width > _PAGE_WIDTH:
-            yield shelf
-            shelf, width = [], 0.0
-        shelf.append(one)
-        width += one.width + _GAP
-    if shelf:
-        yield shelf
 
 
 def _lane(one: Lane) -> Iterator[str]:
@@ -137,8 +141,9 @@ def _lane(one: Lane) -> Iterator[str]:
     for box in one.boxes:
         yield from _box(box)
     for text in one.ranges:
+        muted = " muted" if text.is_dead else ""
         yield (
-            f'<text class="range-text" x="{text.x:g}" y="{text.y + 4:g}">{text_of(text.text)}'
+            f'<text class="range-text{muted}" x="{text.x:g}" y="{text.y + 4:g}">{text_of(text.text)}'
             f"{_tooltip(f'skipRange {text.full}')}</text>"
         )
 

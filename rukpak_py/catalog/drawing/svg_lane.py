@@ -19,6 +19,7 @@ PADDING = 16.0
 LABEL_CHARACTER = 7.4  # width at 12 px of a monospaced font
 BADGE_CHARACTER = 6.2  # width at 10 px
 TITLE_CHARACTER = 8.6  # width at 14 px, bold
+PACKAGE_CHARACTER = 11.0  # width at 18 px, bold
 
 _LONGEST_LABEL = 40
 _LONGEST_RANGE = 72
@@ -48,6 +49,7 @@ class Box:
 class RangeText:
     text: str
     full: str
+    is_dead: bool
     x: float
     y: float
 
@@ -99,7 +101,13 @@ def lane(package: str, channel: ChannelDrawing) -> Lane:
     )
     behind = column.right + routes.right_width + 8
     ranges = tuple(
-        RangeText(text=shortened(box.node.skip_range, _LONGEST_RANGE), full=box.node.skip_range, x=behind, y=box.middle)
+        RangeText(
+            text=shortened(box.node.skip_range, _LONGEST_RANGE),
+            full=box.node.skip_range,
+            is_dead=box.node.is_skipped,
+            x=behind,
+            y=box.middle,
+        )
         for box in boxes
         if box.node.skip_range
     )

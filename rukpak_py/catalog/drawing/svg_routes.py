@@ -21,6 +21,7 @@ BOX = 22.0  # height of the box in a row
 _ARROW = 7.0  # length of an arrow head
 _BEND = 6.0  # radius
 _PORTS_GAP = 7.0
+_ARM_ABOVE, _DOT_BELOW = 4.0, 4.0  # of the middle of a row
 _WIDEST_TRACK, _NARROWEST_TRACK = 12.0, 4.0
 _TRACKS_WIDTH = 240.0  # tracks become narrower where they would need more
 
@@ -201,10 +202,15 @@ def _left(line: _Line, index: int, side: _Side, column: Column, ports: Mapping[_
 
 
 def _bracket(line: _Line, index: int, side: _Side, column: Column) -> Route:
+    """A line from the new bundle along the versions in its range. Its arm runs above the dots of other ranges."""
     x = column.right + side.distance(side.tracks[index])
-    tip = column.middle(line.new)
-    path = f"M{column.right + _ARROW - 1:g} {tip:g}H{x:g}"
-    if len(line.rows) > 1:
-        path += f"M{x:g} {column.middle(line.rows[0]):g}V{column.middle(line.rows[-1]):g}"
-    dots = tuple((x, column.middle(row)) for row in line.olds)
+    tip = column.middle(line.new) - _ARM_ABOVE
+    dots = tuple((x, column.middle(row) + _DOT_BELOW) for row in line.olds)
+    path = f"M{column.right + _ARROW - 1:g} {tip:g}"
+    radius = min(_BEND, side.step) / 2
+    heights = [y for _, y in dots]
+    if min(heights) > tip:
+        path += f"H{x - radius:g}Q{x:g} {tip:g} {x:g} {tip + radius:g}V{max(heights):g}"
+    else:
+        path += f"H{x:g}M{x:g} {min(heights):g}V{max(tip, *heights):g}"
     return Route(edges=line.edges, path=path, tip=(column.right, tip), direction=Direction.LEFT, dots=dots)

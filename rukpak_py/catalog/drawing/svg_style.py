@@ -41,11 +41,12 @@ _COLOURS: Final = {
     ".skip": ("stroke:#8250df", "stroke:#bc8cff"),
     ".skipRange": ("stroke:#0b7a6b", "stroke:#3fb9a5"),
     ".range-text": ("fill:#08665a", "fill:#56d4bf"),
-    ".dead": ("stroke:#8c959f", "stroke:#6e7681"),
+    ".range-text.muted": ("fill:#59636e", "fill:#9198a1"),
+    ".dead": ("stroke:#7d8590", "stroke:#6e7681"),
     ".arrow.replace": ("fill:#424a53;stroke:none", "fill:#c3cbd4;stroke:none"),
     ".arrow.skip": ("fill:#8250df;stroke:none", "fill:#bc8cff;stroke:none"),
     ".arrow.skipRange": ("fill:#0b7a6b;stroke:none", "fill:#3fb9a5;stroke:none"),
-    ".arrow.dead": ("fill:#8c959f;stroke:none", "fill:#6e7681;stroke:none"),
+    ".arrow.dead": ("fill:#7d8590;stroke:none", "fill:#6e7681;stroke:none"),
 }
 
 

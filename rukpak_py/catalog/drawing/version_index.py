@@ -6,7 +6,7 @@ minutes. An alternative of a range is one interval of the order, without a few v
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator
-from itertools import accumulate
+from itertools import chain
 from typing import TypeAlias
 
 from rukpak_py.core.ranges import Range, VersionComparison
@@ -38,14 +38,13 @@ class VersionIndex:
         self._positions = [position for _, position in known]
 
     def within(self, wanted: Range) -> list[int]:
-        # Alternatives cover one another: counting their ends keeps a long range linear.
-        ends = [0] * (len(self._keys) + 1)
-        for alternative in wanted.alternatives:
-            for first, past in self._intervals(alternative):
-                ends[first] += 1
-                ends[past] -= 1
-        covering = accumulate(ends)
-        return sorted(position for position, count in zip(self._positions, covering, strict=False) if count)
+        found: list[int] = []
+        end = 0
+        # Alternatives may cover one another: no version is taken twice.
+        for first, past in sorted(chain.from_iterable(map(self._intervals, wanted.alternatives))):
+            found.extend(self._positions[max(first, end) : past])
+            end = max(end, past)
+        return sorted(found)
 
     def _intervals(self, comparisons: Iterable[VersionComparison]) -> Iterator[tuple[int, int]]:
         """The intervals of the order, first and past, that satisfy all of these."""
