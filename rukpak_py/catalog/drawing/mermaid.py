@@ -85,8 +85,8 @@ def is_plain(identifier: str) -> bool:
 
 
 def escaped(text: str) -> str:
-    """The text of a label within double quotes."""
-    return _UNSAFE_IN_LABEL.sub(_entity, text)
+    """The text of a label within double quotes, which Mermaid does not take empty."""
+    return _UNSAFE_IN_LABEL.sub(_entity, text) or "(no name)"
 
 
 def _entity(found: re.Match[str]) -> str:

@@ -89,7 +89,7 @@ class _Side:
         return self.distance(max(self.tracks)) + 4 if self.tracks else 0.0
 
     def distance(self, track: int) -> float:
-        """Of a track from the boxes."""
+        """The distance of a track from the boxes."""
         return 10 + _ARROW + track * self.step
 
 

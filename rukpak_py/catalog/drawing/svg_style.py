@@ -20,7 +20,7 @@ text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu S
 .dangling rect{stroke-dasharray:3 3}"""
 
 # selector -> its declarations on a light and on a dark screen
-_COLOURS: Final = {
+COLOURS: Final = {
     ".page": ("fill:#ffffff", "fill:#0d1117"),
     ".lane": ("fill:#f6f8fa;stroke:#d0d7de", "fill:#161b22;stroke:#3d444d"),
     "text": ("fill:#1f2328", "fill:#e6edf3"),
@@ -51,7 +51,7 @@ _COLOURS: Final = {
 
 
 def _rules(column: int) -> str:
-    return "\n".join(f"{selector}{{{both[column]}}}" for selector, both in _COLOURS.items())
+    return "\n".join(f"{selector}{{{both[column]}}}" for selector, both in COLOURS.items())
 
 
 STYLE: Final = f"{_FIXED}\n{_rules(0)}\n@media (prefers-color-scheme:dark){{\n{_rules(1)}\n}}"

@@ -124,6 +124,7 @@ def test_plain_identifiers(name: str, plain: bool) -> None:  # noqa: FBT001 - a 
         ("%%{init}", "#37;#37;#123;init#125;"),
         ("#quot;&", "#35;quot#59;#amp;"),
         ("\ud800", "#65533;"),
+        ("", "(no name)"),
     ],
 )
 def test_labels_hold_entity_codes_for_syntax(text: str, label: str) -> None:
