@@ -14,12 +14,13 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
+from rukpak_py.catalog.choosing import choose_channels
 from rukpak_py.catalog.dependencies import Dependency, dependencies_of
 from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Deprecation
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.providers import Providers
-from rukpak_py.catalog.refusal import Cause, Refusal, close_names
+from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
 from rukpak_py.core.ranges import Range
@@ -112,34 +113,6 @@ def resolve(
     return _Question(index, graph, wanted, found, shared).upgrade(found)
 
 
-def choose_channels(
-    packages: Mapping[str, PackageIndex],
-    package: str,
-    channel: str | Iterable[str] | None = None,
-    *,
-    allow_downgrade: bool = False,
-) -> UpgradeGraph | Refusal:
-    """The graph of the named channels of a package, or of its default channel."""
-    index = packages.get(package)
-    if index is None:
-        return Refusal(
-            cause=Cause.UNKNOWN_PACKAGE, package=package, asked=package, alternatives=close_names(package, packages)
-        )
-    if channel is None:
-        default = index.package.default_channel if index.package else ""
-        if not default:
-            return Refusal(cause=Cause.NO_DEFAULT_CHANNEL, package=package, alternatives=tuple(index.graphs))
-        channel = default
-    names = (channel,) if isinstance(channel, str) else tuple(channel)
-    for name in names:
-        if name not in index.graphs:
-            return Refusal(
-                cause=Cause.UNKNOWN_CHANNEL, package=package, asked=name, alternatives=tuple(sorted(index.graphs))
-            )
-    graph = UpgradeGraph.of(index, names, allow_downgrade=allow_downgrade)
-    return graph if graph.candidates else Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=names)
-
-
 def _parsed(package: str, version_range: str | VersionRange | None) -> VersionRange | Refusal | None:
     if not isinstance(version_range, str):
         return version_range
@@ -147,6 +120,18 @@ def _parsed(package: str, version_range: str | VersionRange | None) -> VersionRa
         return Range.parse(version_range)
     except ValueError as error:
         return Refusal(cause=Cause.INVALID_RANGE, package=package, asked=version_range, problem=str(error))
+
+
+def deprecations_of(index: PackageIndex, channels: Iterable[str], bundle: str) -> tuple[Deprecation, ...]:
+    """The deprecations that a user of the bundle in these channels should know: the widest first."""
+    asked = [
+        (PACKAGE, "", index.deprecation),
+        *((CHANNEL, name, index.deprecation_of_channel(name)) for name in channels),
+        (BUNDLE, bundle, index.deprecation_of_bundle(bundle)),
+    ]
+    return tuple(
+        Deprecation(schema=schema, name=name, message=text) for schema, name, text in asked if text is not None
+    )
 
 
 @dataclass(frozen=True)
@@ -201,7 +186,7 @@ class _Question:
             edge=edge,
             skipped=tuple(self._between(chosen)),
             passed_over=tuple(self._passed_over(chosen, reasons)),
-            deprecations=tuple(self._deprecations(chosen)),
+            deprecations=deprecations_of(self.index, chosen.channels, chosen.name),
             path=UpgradePaths(self.graph).greedy(chosen.name),
             dependencies=dependencies_of(chosen.bundle, self.providers),
         )
@@ -234,15 +219,6 @@ class _Question:
     @staticmethod
     def _is_higher(one: Candidate, other: Candidate) -> bool:
         return one.version.order > other.version.order
-
-    def _deprecations(self, chosen: Candidate) -> Iterator[Deprecation]:
-        if (message := self.index.deprecation) is not None:
-            yield Deprecation(schema=PACKAGE, message=message)
-        for channel in chosen.channels:
-            if (message := self.index.deprecation_of_channel(channel)) is not None:
-                yield Deprecation(schema=CHANNEL, name=channel, message=message)
-        if chosen.deprecation is not None:
-            yield Deprecation(schema=BUNDLE, name=chosen.name, message=chosen.deprecation)
 
     def _nothing_in_range(self, candidates: Iterable[Candidate]) -> Refusal:
         available = sorted(candidates, key=lambda one: one.version.order, reverse=True)

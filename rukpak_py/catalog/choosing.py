@@ -1,0 +1,47 @@
+"""The package and the channels that a question is about, by their names."""
+
+from collections.abc import Iterable, Mapping
+
+from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.refusal import Cause, Refusal, close_names
+from rukpak_py.catalog.upgrade_graph import UpgradeGraph
+
+
+def is_package(index: PackageIndex) -> bool:
+    """Whether the catalog has more of the package than deprecations or blobs of schemas that are not OLM's."""
+    return index.package is not None or bool(index.channels) or bool(index.bundles)
+
+
+def find_package(packages: Mapping[str, PackageIndex], package: str) -> PackageIndex | Refusal:
+    index = packages.get(package)
+    if index is not None and is_package(index):
+        return index
+    known = [name for name, one in packages.items() if is_package(one)]
+    alternatives = close_names(package, known)
+    return Refusal(cause=Cause.UNKNOWN_PACKAGE, package=package, asked=package, alternatives=alternatives)
+
+
+def choose_channels(
+    packages: Mapping[str, PackageIndex],
+    package: str,
+    channel: str | Iterable[str] | None = None,
+    *,
+    allow_downgrade: bool = False,
+) -> UpgradeGraph | Refusal:
+    """The graph of the named channels of a package, or of its default channel."""
+    index = find_package(packages, package)
+    if isinstance(index, Refusal):
+        return index
+    if channel is None:
+        default = index.package.default_channel if index.package else ""
+        if not default:
+            return Refusal(cause=Cause.NO_DEFAULT_CHANNEL, package=package, alternatives=tuple(index.graphs))
+        channel = default
+    names = (channel,) if isinstance(channel, str) else tuple(channel)
+    for name in names:
+        if name not in index.graphs:
+            return Refusal(
+                cause=Cause.UNKNOWN_CHANNEL, package=package, asked=name, alternatives=tuple(sorted(index.graphs))
+            )
+    graph = UpgradeGraph.of(index, names, allow_downgrade=allow_downgrade)
+    return graph if graph.candidates else Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=names)

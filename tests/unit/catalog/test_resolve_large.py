@@ -1,0 +1,87 @@
+"""Packages of a hostile size end in seconds."""
+
+from time import perf_counter
+
+from rukpak_py.catalog.model import Catalog, Channel, Entry
+from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.resolve import Resolution, resolve
+from rukpak_py.catalog.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from tests.unit.catalog.catalogs import bundle, catalog, entry, packages
+
+SECONDS = 20  # ten times what two busy cores need; a quadratic loop needs minutes
+MANY = 10_000
+
+
+def version(number: int) -> str:
+    return f"1.{number}.0"
+
+
+def large(entries: list[Entry], channels: int = 1) -> Catalog:
+    return catalog({f"c{number}": entries for number in range(channels)})
+
+
+def answered(of: Catalog, **options: object) -> Resolution | Refusal:
+    started = perf_counter()
+    answer = resolve(packages(of), "p", **options)  # type: ignore[arg-type]
+    assert perf_counter() - started < SECONDS
+    return answer
+
+
+def test_long_chain_is_walked_to_its_head() -> None:
+    chain = [entry(version(number), version(number - 1) if number else "") for number in range(MANY)]
+    answer = answered(large(chain), installed=version(0))
+    assert isinstance(answer, Resolution)
+    assert len(answer.path.steps) == MANY - 2
+
+
+def test_every_entry_skips_a_hundred_and_covers_all_below() -> None:
+    entries = [
+        entry(
+            version(number),
+            version(number - 1) if number else "",
+            [version(one) for one in range(max(0, number - 100), number)],
+            f"<{version(number)}" if number else "",
+        )
+        for number in range(MANY)
+    ]
+    answer = answered(large(entries), installed=version(0))
+    assert isinstance(answer, Resolution)
+    assert answer.is_head
+
+
+def test_ranges_in_which_every_step_is_one_version_are_walked() -> None:
+    entries = [
+        entry(version(number), skip_range=f">={version(number - 1)} <{version(number)}" if number else "")
+        for number in range(MANY)
+    ]
+    started = perf_counter()
+    paths = UpgradePaths(UpgradeGraph.of(packages(large(entries))["p"], ["c0"]))
+    assert len(paths.greedy("p.v1.0.0").steps) == MANY - 1
+    assert perf_counter() - started < SECONDS
+
+
+def test_cycle_through_every_entry_ends() -> None:
+    entries = [entry(f"1.0.0+{number}", f"1.0.0+{(number - 1) % MANY}") for number in range(MANY)]
+    answer = answered(large(entries), installed="1.0.0+0")
+    assert isinstance(answer, Resolution)
+    assert answer.path.is_cycle
+
+
+def test_a_thousand_channels_are_asked_together() -> None:
+    chain = [entry(version(number), version(number - 1) if number else "") for number in range(100)]
+    answer = answered(large(chain, 1_000), channel=[f"c{number}" for number in range(1_000)], installed=version(3))
+    assert isinstance(answer, Resolution)
+    assert answer.version == version(4)
+
+
+def test_refusal_of_a_large_package_comes_soon() -> None:
+    entries = [entry(version(number), version(number - 1) if number else "") for number in range(MANY)]
+    assert isinstance(answered(large(entries), installed="0.1.0"), Refusal)
+    assert isinstance(answered(large(entries), version_range=">9.0.0"), Refusal)
+
+
+def test_names_of_many_channels_without_bundles_are_refused() -> None:
+    entries = tuple(Entry(name=f"q{number}") for number in range(MANY))
+    found = Catalog(channels=(Channel(package="p", name="a", entries=entries),), bundles=(bundle("1.0.0"),))
+    assert isinstance(answered(found, channel="a"), Refusal)
