@@ -11,6 +11,16 @@ from rukpak_py.core.limits import Limits
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+catalog_option = click.option(
+    "--catalog",
+    type=click.Path(),
+    required=True,
+    metavar="CATALOG",
+    help="A directory, a file of blobs, an OCI image layout, or an image in a registry.",
+)
+catalog_argument = click.argument("catalog", type=click.Path(), metavar="CATALOG")
+
+
 def catalog_options(command: F) -> F:
     """Add --jobs and --no-cache."""
     jobs = click.option(

@@ -62,12 +62,22 @@ def load(typed: str, options: LoadOptions) -> Loaded:
     return Loaded(opened=opened, files=opened.files, sizes=sizes, content=content)
 
 
+def load_readable(typed: str, options: LoadOptions) -> Loaded:
+    """The same; an error with all that cannot be read. The catalog need not be valid."""
+    loaded = load(typed, options)
+    return _demand_none(loaded, loaded.content.reading_errors)
+
+
 def load_valid(typed: str, options: LoadOptions) -> Loaded:
     """The same; an error with all findings for a catalog that is not valid."""
     loaded = load(typed, options)
-    errors = [finding for finding in findings_of(loaded, options) if finding.is_error]
+    return _demand_none(loaded, findings_of(loaded, options))
+
+
+def _demand_none(loaded: Loaded, findings: Iterable[Finding]) -> Loaded:
+    errors = [_at_root(loaded.opened, finding) for finding in findings if finding.is_error]
     if errors:
-        raise InvalidBundleError([_at_root(loaded.opened, finding) for finding in errors], noun="catalog")
+        raise InvalidBundleError(errors, noun="catalog")
     return loaded
 
 

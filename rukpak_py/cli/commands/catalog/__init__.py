@@ -10,6 +10,9 @@ _HERE = "rukpak_py.cli.commands.catalog"
 @click.group(
     cls=LazyGroup,
     commands_at={
+        "graph": f"{_HERE}.graph:graph",
+        "list": f"{_HERE}.list:listed",
+        "query": f"{_HERE}.query:query",
         "validate": f"{_HERE}.validate:validate",
     },
 )
