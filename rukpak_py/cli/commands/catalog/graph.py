@@ -47,8 +47,8 @@ def graph(
 
     The catalog need not be valid: the picture is to show why it is not.
     """
-    from rukpak_py.catalog.drawing import dot, graph_model, mermaid, svg  # noqa: PLC0415 - other commands do not draw
     from rukpak_py.catalog.choosing import find_package  # noqa: PLC0415 - the same
+    from rukpak_py.catalog.drawing import dot, graph_model, mermaid, svg  # noqa: PLC0415 - other commands do not draw
     from rukpak_py.catalog.package_index import by_package  # noqa: PLC0415 - the same
 
     packages = by_package(load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs)).content.catalog)
