@@ -1,10 +1,22 @@
-"""The package and the channels that a question is about, by their names."""
+"""The package, the channels and the versions that a question is about."""
 
 from collections.abc import Iterable, Mapping
+from typing import Protocol
 
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.refusal import Cause, Refusal, close_names
 from rukpak_py.catalog.upgrade_graph import UpgradeGraph
+from rukpak_py.core.ranges import Range
+from rukpak_py.core.versions import Version
+
+
+class VersionRange(Protocol):
+    """A range of versions in any syntax; that of OLM is `rukpak_py.core.ranges.Range`."""
+
+    @property
+    def text(self) -> str: ...
+
+    def contains(self, version: Version, /) -> bool: ...
 
 
 def is_package(index: PackageIndex) -> bool:
@@ -45,3 +57,12 @@ def choose_channels(
             )
     graph = UpgradeGraph.of(index, names, allow_downgrade=allow_downgrade)
     return graph if graph.candidates else Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=names)
+
+
+def parse_version_range(package: str, version_range: str | VersionRange | None) -> VersionRange | Refusal | None:
+    if not isinstance(version_range, str):
+        return version_range
+    try:
+        return Range.parse(version_range)
+    except ValueError as error:
+        return Refusal(cause=Cause.INVALID_RANGE, package=package, asked=version_range, problem=str(error))

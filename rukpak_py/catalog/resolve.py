@@ -12,9 +12,8 @@ ranges of catalogs are text of strangers: the time grows with the number of entr
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
 
-from rukpak_py.catalog.choosing import choose_channels
+from rukpak_py.catalog.choosing import VersionRange, choose_channels, parse_version_range
 from rukpak_py.catalog.dependencies import Dependency, dependencies_of
 from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Deprecation
@@ -23,17 +22,6 @@ from rukpak_py.catalog.providers import Providers
 from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
-from rukpak_py.core.ranges import Range
-from rukpak_py.core.versions import Version
-
-
-class VersionRange(Protocol):
-    """A range of versions in any syntax; that of OLM is `rukpak_py.core.ranges.Range`."""
-
-    @property
-    def text(self) -> str: ...
-
-    def contains(self, version: Version, /) -> bool: ...
 
 
 class Reason(StrEnum):
@@ -100,7 +88,7 @@ def resolve(
     graph = choose_channels(packages, package, channel, allow_downgrade=allow_downgrade)
     if isinstance(graph, Refusal):
         return graph
-    wanted = _parsed(package, version_range)
+    wanted = parse_version_range(package, version_range)
     if isinstance(wanted, Refusal):
         return wanted
     index = packages[package]
@@ -111,15 +99,6 @@ def resolve(
     if isinstance(found, Refusal):
         return found
     return _Question(index, graph, wanted, found, shared).upgrade(found)
-
-
-def _parsed(package: str, version_range: str | VersionRange | None) -> VersionRange | Refusal | None:
-    if not isinstance(version_range, str):
-        return version_range
-    try:
-        return Range.parse(version_range)
-    except ValueError as error:
-        return Refusal(cause=Cause.INVALID_RANGE, package=package, asked=version_range, problem=str(error))
 
 
 def deprecations_of(index: PackageIndex, channels: Iterable[str], bundle: str) -> tuple[Deprecation, ...]:
