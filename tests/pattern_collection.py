@@ -189,6 +189,7 @@ def _patterns_in(value: object, depth: int) -> Iterator[re.Pattern[Any]]:
 EXAMPLES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("rukpak_py.sources.git.failures", "pattern"): (),  # its table is looked through
     ("rukpak_py.formats.helm.layout", "pattern"): (),  # fullmatch alone runs it; test_chart_ignored measures that
+    ("rukpak_py.catalog.indexignore", "expression(text)"): (),  # the same; test_indexignore measures that
     ("rukpak_py.formats.registry_v1.dns", "pattern"): (
         dns._SUBDOMAIN,
         dns._LABEL,

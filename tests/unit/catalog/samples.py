@@ -103,7 +103,7 @@ def read_files(files: Mapping[str, bytes]) -> list[FileContent]:
 
 def findings_of(files: Mapping[str, bytes], *, broken: frozenset[str] | None = frozenset()) -> list[Finding]:
     contents = read_files(files)
-    catalog = sum((content.catalog for content in contents), Catalog())
+    catalog = Catalog.joined(content.catalog for content in contents)
     locator = Locator(files)
     together = problems_of_catalog(WholeCatalog(catalog=catalog, broken=broken))
     return [

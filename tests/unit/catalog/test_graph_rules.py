@@ -34,7 +34,7 @@ def graphs(draw: st.DrawFn) -> ChannelGraph:
 
 
 def expected_rule(graph: ChannelGraph) -> str | None:
-    """By trying, for every entry, whether some entry leads to it; without sets of the class under test."""
+    """Found by trying, for every entry, whether some entry leads to it."""
     entries = list(graph.entries.values())
     heads = [one for one in entries if not any(one.name in {other.replaces, *other.skips} for other in entries)]
     if len(heads) != 1:

@@ -1,4 +1,4 @@
-"""What `.indexignore` files leave out, row by row as the reference does it."""
+"""Files that `.indexignore` files leave out, row by row as the reference does it."""
 
 import time
 
