@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree as ET
 
 import pytest
 
 from rukpak_py.catalog.drawing.graph_model import DrawingOptions, graph_drawing
-from rukpak_py.catalog.drawing.mermaid import mermaid
+from rukpak_py.catalog.drawing.mermaid import beyond_viewer, mermaid
+from rukpak_py.catalog.drawing.svg import svg
 from rukpak_py.catalog.model import Catalog
 from rukpak_py.catalog.package_index import PackageIndex, by_package
 from rukpak_py.catalog.read_file import read_file
@@ -73,3 +75,11 @@ def test_mermaid_text_is_that_of_opm_apart_from_mended_defects(place: Path, run:
     drawing = graph_drawing(packages(place), options(run["args"]))
     text = mermaid(drawing)
     assert (text != run["stdout"]) is is_excepted(run)
+
+
+def test_each_real_package_is_drawn() -> None:
+    for name, index in packages(CATALOGS / "real").items():
+        drawing = graph_drawing({name: index}, DrawingOptions(draw_v0_semantics=True))
+        assert drawing.warnings == ()
+        assert beyond_viewer(drawing, mermaid(drawing)) is None
+        ET.fromstring(svg(drawing))  # noqa: S314 - written by the test itself

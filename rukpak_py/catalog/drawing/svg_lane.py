@@ -1,7 +1,7 @@
 """The layout of one channel: a column of versions with the highest on top, edges on both sides of it.
 
-The text of a skipRange stands in the row of its entry. Coordinates are of the lane. The widths of texts are estimated
-for the widest usual fonts: a picture has to be laid out without knowing the font that it is shown in.
+The text of a skipRange stands in the row of its entry. Coordinates are of the lane. A picture is laid out without
+knowing the fonts that it is shown in: names are monospaced, so that their widths can be told from their lengths.
 """
 
 import re
@@ -16,10 +16,10 @@ from rukpak_py.catalog.drawing.version_index import Precedence, precedence
 from rukpak_py.core.versions import strict
 
 PADDING = 16.0
-LABEL_CHARACTER = 7.4  # width at 12 px of a monospaced font
-BADGE_CHARACTER = 6.2  # width at 10 px
-TITLE_CHARACTER = 8.6  # width at 14 px, bold
-PACKAGE_CHARACTER = 11.0  # width at 18 px, bold
+LABEL_CHARACTER = 7.4  # width at 12 px, monospaced
+TITLE_CHARACTER = 8.6  # the same at 14 px
+PACKAGE_CHARACTER = 11.1  # the same at 18 px
+BADGE_CHARACTER = 6.2  # width at 10 px of a few known words
 
 _LONGEST_LABEL = 40
 _LONGEST_RANGE = 72
@@ -73,7 +73,7 @@ def shortened(text: str, longest: int) -> str:
 
 
 def text_width(text: str, character: float) -> float:
-    """A width that the text does not exceed in usual fonts."""
+    """The width of a text of characters of that width; those of Chinese, Japanese and Korean are twice as wide."""
     return character * sum(2 if unicodedata.east_asian_width(one) in "WF" else 1 for one in text)
 
 

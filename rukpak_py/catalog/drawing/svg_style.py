@@ -7,7 +7,9 @@ from typing import Final
 
 _FIXED = """\
 text{font-family:system-ui,-apple-system,"Segoe UI",Roboto,"Noto Sans","DejaVu Sans",sans-serif}
-.label,.range-text{font:12px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.label,.range-text,.package-title,.lane-title{\
+font-family:ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",monospace}
+.label,.range-text{font-size:12px}
 .package-title{font-size:18px;font-weight:600}
 .lane-title{font-size:14px;font-weight:600}
 .badge{font-size:10px;font-weight:600}
