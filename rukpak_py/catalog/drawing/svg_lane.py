@@ -4,10 +4,10 @@ The text of a skipRange stands in the row of its entry. Coordinates are of the l
 knowing the fonts that it is shown in: names are monospaced, so that their widths can be told from their lengths.
 """
 
-import re
 import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 
 from rukpak_py.catalog.drawing.graph_model import ChannelDrawing, Node
@@ -25,8 +25,6 @@ _LONGEST_LABEL = 40
 _LONGEST_RANGE = 72
 _LONGEST_TITLE = 60
 _BADGE_GAP = 8.0
-_LONGEST_GUESSED = 200
-_VERSION_IN_NAME = re.compile(r"(?<![0-9.])v?([0-9]++\.[0-9]++\.[0-9]++\S*+)\Z", re.ASCII)
 _NO_NAME = "(no name)"
 
 
@@ -135,11 +133,12 @@ def _in_rows(nodes: Iterable[Node]) -> list[Node]:
     """The highest version first. A bundle without one is placed by its name where that ends with a version."""
 
     def order(node: Node) -> Precedence | tuple[()]:
-        found = _VERSION_IN_NAME.search(node.name) if len(node.name) <= _LONGEST_GUESSED else None
-        try:
-            return precedence(strict(node.version or (found[1] if found else "")))
-        except ValueError:
-            return ()
+        name = node.name
+        endings = (name.rpartition(".v")[2], name.rpartition("-v")[2], name.partition(".")[2])
+        for text in (node.version,) if node.version else endings:
+            with suppress(ValueError):
+                return precedence(strict(text))
+        return ()
 
     return sorted(nodes, key=order, reverse=True)
 

@@ -151,9 +151,10 @@ def test_labels_are_versions_and_where_two_have_one_the_names() -> None:
     assert labels == ["1.0.0", "v0.9.0", "p.one", "p.two"]
 
 
-def test_bundle_that_is_not_in_the_channel_stands_where_its_name_says() -> None:
-    boxes = lane("p", drawn([entry("p.v2.0.0", skips=["p.v1.5.0", "other"]), entry("p.v1.0.0")])).boxes
-    assert [box.node.name for box in boxes] == ["p.v2.0.0", "p.v1.5.0", "p.v1.0.0", "other"]
+@pytest.mark.parametrize("name", ["p.v1.5.0", "a-v1.5.0", "a.1.5.0", "a.v0.v1.5.0-rc.1"])
+def test_bundle_that_is_not_in_the_channel_stands_where_its_name_says(name: str) -> None:
+    boxes = lane("p", drawn([entry("p.v2.0.0", skips=[name, "other"]), entry("p.v1.0.0")])).boxes
+    assert [box.node.name for box in boxes] == ["p.v2.0.0", name, "p.v1.0.0", "other"]
 
 
 def test_tooltips_have_the_full_name_and_the_message_of_a_deprecation() -> None:
