@@ -1,13 +1,14 @@
 """Rules for a package or a channel alone, and all rules of a blob that need no other blob of the catalog."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Final
 
 from rukpak_py.catalog import bundle_checks
 from rukpak_py.catalog.blobs import Blob
 from rukpak_py.catalog.fields import as_written
-from rukpak_py.catalog.model import Bundle, Channel, Origin, Package
+from rukpak_py.catalog.lint import blobs, bundles
+from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Origin, Package
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.formats.registry_v1 import dns
@@ -17,26 +18,30 @@ _ORIGIN: Final = "operator-framework/operator-registry"
 PACKAGE_FAMILY: Family[Package] = Family(title="Packages of a catalog", origin=_ORIGIN)
 CHANNEL_FAMILY: Family[Channel] = Family(title="Channels of a catalog", origin=_ORIGIN)
 BUNDLE_FAMILY: Final = bundle_checks.FAMILY
+_FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {
+    Package: (PACKAGE_FAMILY,),
+    Channel: (CHANNEL_FAMILY,),
+    Bundle: (BUNDLE_FAMILY,),
+}
+_LINT_FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {
+    Package: (blobs.PACKAGES,),
+    Channel: (blobs.CHANNELS,),
+    Bundle: (bundles.BUNDLES,),
+    CustomBlob: (blobs.CUSTOM,),
+}
 
 
-def problems_of_blob(blob: Blob, value: Any) -> Iterator[tuple[Rule[Any], Problem]]:
-    """List the defects of a blob alone. `value`: the document that it was read from, for the spelling of its keys."""
-    for rule in _rules_of(blob):
-        for problem in rule.check(blob):
-            place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))
-            yield rule, replace(problem, place=place)
+def problems_of_blob(blob: Blob, value: Any, *, is_linted: bool = False) -> Iterator[tuple[Rule[Any], Problem]]:
+    """List the defects of a blob alone, and with `is_linted` the warnings.
 
-
-def _rules_of(blob: Blob) -> list[Rule[Any]]:
-    match blob:
-        case Package():
-            return [*PACKAGE_FAMILY.rules]
-        case Channel():
-            return [*CHANNEL_FAMILY.rules]
-        case Bundle():
-            return [*BUNDLE_FAMILY.rules]
-        case _:
-            return []
+    `value`: the document that it was read from, for the spelling of its keys.
+    """
+    kind = type(blob)
+    for family in (*_FAMILIES.get(kind, ()), *(_LINT_FAMILIES.get(kind, ()) if is_linted else ())):
+        for rule in (*family.rules, *family.further):
+            for problem in rule.check(blob):
+                place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))
+                yield rule, replace(problem, place=place)
 
 
 def _at(origin: Origin, *path: str | int) -> Place:

@@ -65,8 +65,13 @@ class FileContent(msgspec.Struct, frozen=True, kw_only=True):
     is_broken: bool = False
 
 
-def read_file(file: str, data: bytes, *, is_slim: bool = False, limits: Limits = DEFAULT_LIMITS) -> FileContent:
-    """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons)."""
+def read_file(
+    file: str, data: bytes, *, is_slim: bool = False, is_linted: bool = False, limits: Limits = DEFAULT_LIMITS
+) -> FileContent:
+    """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons).
+
+    `is_linted`: the findings have the warnings of blobs.
+    """
     told: list[Told] = []
     blobs: list[Blob] = []
     is_broken = False
@@ -78,7 +83,10 @@ def read_file(file: str, data: bytes, *, is_slim: bool = False, limits: Limits =
             if blob is None:
                 is_broken = True
             else:
-                told += [Told(rule=rule, problem=problem) for rule, problem in problems_of_blob(blob, value)]
+                told += [
+                    Told(rule=rule, problem=problem)
+                    for rule, problem in problems_of_blob(blob, value, is_linted=is_linted)
+                ]
                 blobs.append(_slim(blob) if is_slim else blob)
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))

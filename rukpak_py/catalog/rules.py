@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from rukpak_py.catalog import catalog_checks, deprecation_checks, graph_checks
 from rukpak_py.catalog.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, PACKAGE_FAMILY
+from rukpak_py.catalog.lint import blobs, bundles, catalogs
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.formats.rules import Family, Problem, Rule
 
@@ -18,7 +19,13 @@ CATALOG_FAMILIES: Final[tuple[Family[WholeCatalog], ...]] = (
     graph_checks.FAMILY,
     deprecation_checks.FAMILY,
 )
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (PACKAGE_FAMILY, CHANNEL_FAMILY, BUNDLE_FAMILY, *CATALOG_FAMILIES)
+LINT_FAMILIES: Final[tuple[Family[WholeCatalog], ...]] = (catalogs.CATALOGS,)
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (
+    *(PACKAGE_FAMILY, CHANNEL_FAMILY, BUNDLE_FAMILY),
+    *CATALOG_FAMILIES,
+    *(blobs.PACKAGES, blobs.CHANNELS, bundles.BUNDLES, blobs.CUSTOM),
+    *LINT_FAMILIES,
+)
 
 
 def problems_of_catalog(

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 
 from rukpak_py.catalog.model import Catalog
 from rukpak_py.catalog.read_file import FileContent, read_file
-from rukpak_py.catalog.rules import problems_of_catalog
+from rukpak_py.catalog.rules import CATALOG_FAMILIES, LINT_FAMILIES, problems_of_catalog
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Finding
 from rukpak_py.formats.rules import Locator
@@ -97,15 +97,19 @@ def stream(blobs: list[Json]) -> bytes:
     return "".join(f"{json.dumps(blob)}\n" for blob in blobs).encode()
 
 
-def read_files(files: Mapping[str, bytes]) -> list[FileContent]:
-    return [read_file(file, data, is_slim=True) for file, data in files.items()]
+def read_files(files: Mapping[str, bytes], *, is_linted: bool = False) -> list[FileContent]:
+    return [read_file(file, data, is_slim=True, is_linted=is_linted) for file, data in files.items()]
 
 
-def findings_of(files: Mapping[str, bytes], *, broken: frozenset[str] | None = frozenset()) -> list[Finding]:
-    contents = read_files(files)
+def findings_of(
+    files: Mapping[str, bytes], *, broken: frozenset[str] | None = frozenset(), is_linted: bool = False
+) -> list[Finding]:
+    contents = read_files(files, is_linted=is_linted)
     catalog = Catalog.joined(content.catalog for content in contents)
     locator = Locator(files)
-    together = problems_of_catalog(WholeCatalog(catalog=catalog, broken=broken))
+    together = problems_of_catalog(
+        WholeCatalog(catalog=catalog, broken=broken), LINT_FAMILIES if is_linted else CATALOG_FAMILIES
+    )
     return [
         *(finding for content in contents for finding in content.findings),
         *(locator.finding(rule, problem) for rule, problem in together),
@@ -123,3 +127,8 @@ def errors(blobs: list[Json]) -> list[Finding]:
 def refused_by(blobs: list[Json]) -> list[str]:
     """The rules without their prefix, sorted."""
     return sorted(finding.rule.removeprefix("FBC-") for finding in errors(blobs))
+
+
+def warnings(blobs: list[Json]) -> list[Finding]:
+    found = findings_of({"catalog.json": stream(blobs)}, is_linted=True)
+    return [finding for finding in found if not finding.is_error]

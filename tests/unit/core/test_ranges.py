@@ -1,3 +1,6 @@
+import contextlib
+import time
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -110,3 +113,82 @@ def test_anything_else_than_a_range_is_a_value_error(text: str) -> None:
     except ValueError:
         return
     assert all(parts for parts in found.alternatives)
+
+
+ALL = [strict(version) for version in VERSIONS]
+ranges = st.lists(
+    st.builds("{}{}".format, st.sampled_from(["", "=", "!=", "<", "<=", ">", ">="]), st.sampled_from(VERSIONS)),
+    min_size=1,
+    max_size=3,
+).map(" ".join)
+
+
+@given(ranges, ranges)
+def test_alternatives_are_the_union_of_their_ranges(one: str, other: str) -> None:
+    both, first, second = (Range.parse(text) for text in (f"{one} || {other}", one, other))
+    assert [both.contains(version) for version in ALL] == [first.contains(v) or second.contains(v) for v in ALL]
+
+
+@given(ranges, ranges)
+def test_conditions_are_the_intersection_of_their_ranges(one: str, other: str) -> None:
+    both, first, second = (Range.parse(text) for text in (f"{one} {other}", one, other))
+    assert [both.contains(version) for version in ALL] == [first.contains(v) and second.contains(v) for v in ALL]
+
+
+@given(st.sampled_from(VERSIONS), st.sampled_from(VERSIONS))
+def test_versions_between_two_of_a_bounded_range_are_in_it(low: str, high: str) -> None:
+    inside_of = [Range.parse(f">={low} <{high}").contains(version) for version in sorted(ALL)]
+    assert "".join("x" if one else " " for one in inside_of).strip().count(" ") == 0
+
+
+@pytest.mark.parametrize("text", ["1.x" * 5000, "<" * 20_000, "|| " * 10_000, ">=1.0.0 " * 5000, "x" * 20_000])
+def test_long_text_is_read_or_refused_in_bounded_time(text: str) -> None:
+    start = time.process_time()
+    with contextlib.suppress(ValueError):
+        Range.parse(text)
+    assert time.process_time() - start < 2
+
+
+COLUMNS = [
+    "0.9.0",
+    "1.0.0-alpha",
+    "1.0.0-rc.1",
+    "1.0.0",
+    "1.0.0+b",
+    "1.0.1",
+    "1.1.0",
+    "1.2.0",
+    "1.9.9",
+    "2.0.0-rc.1",
+    "2.0.0",
+    "3.1.0",
+]
+TRUTH = {
+    "000001111111": [">1.0.0", ">=1.x.1"],
+    "000111111111": [">=1.0.0", ">=1.0.0 a", ">=1.x"],
+    "111000000000": ["<1.0.0", "<1.x"],
+    "111110000000": ["<=1.0.0"],
+    "000110000000": ["1.0.0", "=1.0.0", "==1.0.0", "! 1.0.0", "x.1.0", "^1.x", ">=v1.x"],
+    "111001111111": ["!1.0.0", "!=1.0.0", "!= 1.0.0"],
+    "000111111100": [">=1.0.0 <2.0.0", "1.x"],
+    "000111111000": [">=1.0.0 <2.0.0-0"],
+    "000111011100": [">=1.0.0 <2.0.0 !1.1.0"],
+    "111000000011": ["<1.0.0 || >=2.0.0"],
+    "000111111001": [">= 1.0.0 <= 1.9.9 || = 3.1.0"],
+    "000000000010": [">=1.0.0 2.0.0"],
+    "000000010000": ["~1.2.x"],
+    "000111000000": ["1.x.x", "1.0.x"],
+    "000000000011": [">1.x"],
+    "111111111100": ["<=1.x"],
+    "000000111111": [">1.0.x"],
+    "111111000000": ["<=1.0.x"],
+    "000000000000": ["!=1.x", "!1.0.x", "1.0.0 - 2.0.0", "<1.0.0 | >=2.0.0"],
+    "001111111111": [">=1.0.0-next"],
+    "110000000000": ["<1.0.0-next"],
+}
+
+
+@pytest.mark.parametrize(("bits", "text"), [(bits, text) for bits, texts in TRUTH.items() for text in texts])
+def test_truth_table_of_the_reference_reader(bits: str, text: str) -> None:
+    found = Range.parse(text)
+    assert "".join(str(int(found.contains(strict(version)))) for version in COLUMNS) == bits
