@@ -74,7 +74,7 @@ UNKNOWN_FIELD: Final = RuleOfReading(
 RULES: Final = (NO_SCHEMA, NOT_AN_OBJECT, META_TYPE, REPEATED_KEY, WRONG_TYPE, ICON_DATA, UNKNOWN_FIELD)
 
 _PROPERTIES: Final[Schema] = [Struct({"type": "string", "value": "any"})]
-_META: Final = {"schema": "string", "package": "string", "name": "string"}
+_META: Final = {"schema": "string", "name": "string", "package": "string"}
 SCHEMAS: Final = {
     PACKAGE: Struct(
         {

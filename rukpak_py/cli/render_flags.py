@@ -37,13 +37,6 @@ def format_option() -> Callable[[F], F]:
     )
 
 
-def output_option(*choices: str) -> Callable[[F], F]:
-    """The first one is the default."""
-    return click.option(
-        "-o", "--output", type=click.Choice(choices), default=choices[0], show_default=True, help="What to print."
-    )
-
-
 @dataclass(frozen=True, kw_only=True)
 class RenderFlags:
     """How to render, as it was asked for."""

@@ -45,14 +45,6 @@ def open_labelled_image(
         raise UnavailableError(f"{error.filename or ''} cannot be read: {error.strerror}".strip()) from error
 
 
-def is_image_on_disk(path: Path) -> bool:
-    """Whether a directory is an OCI image layout, or what skopeo calls `dir:`."""
-    return any(
-        (path / mark).is_file() and (path / index).is_file()
-        for mark, index in ((layout.MARK, layout.INDEX), (layout.FLAT_MARK, layout.FLAT_MANIFEST))
-    )
-
-
 def _on_disk(path: Path, wanted: WantedPlatform, choose: Choose, limits: Limits) -> LabelledImage:
     if path.is_dir():
         if (path / layout.MARK).is_file() and (path / layout.INDEX).is_file():

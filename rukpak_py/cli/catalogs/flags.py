@@ -32,5 +32,7 @@ def catalog_options(command: F) -> F:
     return jobs(cache(command))
 
 
-def load_options(*, no_cache: bool, jobs: int | None, is_slim: bool = True) -> LoadOptions:
-    return LoadOptions(limits=Limits.from_environment(), is_slim=is_slim, is_cached=not no_cache, jobs=jobs)
+def load_options(*, no_cache: bool, jobs: int | None, is_slim: bool = True, is_linted: bool = False) -> LoadOptions:
+    return LoadOptions(
+        limits=Limits.from_environment(), is_slim=is_slim, is_linted=is_linted, is_cached=not no_cache, jobs=jobs
+    )

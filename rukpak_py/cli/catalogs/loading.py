@@ -22,10 +22,11 @@ _MOST_NAMED: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """How catalogs are read. `is_slim`: without what only a rendering needs."""
+    """How catalogs are read. `is_slim`: without what only a rendering needs; `is_linted`: with warnings of blobs."""
 
     limits: Limits
     is_slim: bool = True
+    is_linted: bool = False
     is_cached: bool = True
     jobs: int | None = None
 
@@ -37,7 +38,9 @@ class LoadOptions:
     @property
     def reading(self) -> Reading:
         cache = Cache.of_user() if self.is_cached else None
-        return Reading(limits=self.of_files, is_slim=self.is_slim, cache=cache, jobs=self.jobs)
+        return Reading(
+            limits=self.of_files, is_slim=self.is_slim, is_linted=self.is_linted, cache=cache, jobs=self.jobs
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

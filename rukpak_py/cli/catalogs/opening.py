@@ -7,23 +7,24 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from rukpak_py.cli.catalogs.directory import read_directory
-from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import Limits
-from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.sources.image.layers import Keep, below
-from rukpak_py.sources.image.reference import ImageReference
-from rukpak_py.sources.labelled_images import is_image_on_disk, open_labelled_image
-from rukpak_py.sources.local import Location, locate
+
+if TYPE_CHECKING:
+    from rukpak_py.content.tree import Tree
+    from rukpak_py.sources.image.layers import Keep
+    from rukpak_py.sources.image.reference import ImageReference
 
 CATALOG_LABEL: Final = "operators.operatorframework.io.index.configs.v1"
 DATABASE_LABEL: Final = "operators.operatorframework.io.index.database.v1"
 BUNDLE_LABEL: Final = "operators.operatorframework.io.bundle.package.v1"
+_MANIFESTS: Final = "manifests"
 _METADATA: Final = "metadata"
+_IMAGE_MARKS: Final = (("oci-layout", "index.json"), ("version", "manifest.json"))
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 
 
@@ -36,7 +37,7 @@ class OpenedCatalog:
     sizes: Mapping[str, int]
     root: Path | None = None
     findings: tuple[Finding, ...] = ()  # of files that cannot be read
-    image: ImageReference | None = None  # by digest
+    image: "ImageReference | None" = None  # by digest
 
     @cached_property
     def bundle_directories(self) -> list[str]:
@@ -48,7 +49,7 @@ class OpenedCatalog:
 @dataclass(frozen=True, kw_only=True)
 class OpenedBundle:
     typed: str
-    tree: Tree
+    tree: "Tree"
     image: str = ""  # as it was given; empty: it is a directory
 
 
@@ -67,20 +68,18 @@ def open_catalog(typed: str, limits: Limits) -> OpenedCatalog:
 def open_reference(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
     """A catalog or a bundle."""
     try:
-        found = locate(typed)
-        if isinstance(found, Location) and not found.wanted:
-            path = found.path
-            if path.is_dir() and not is_image_on_disk(path):
-                return _of_directory(typed, path, limits)
-            if path.is_file() and path.name.endswith(_SUFFIXES):
-                return _of_file(typed, path, limits)
-        return _of_image(typed, found, limits)
+        path = Path(typed)
+        if path.is_dir() and not _is_image(path):
+            return _of_directory(typed, path, limits)
+        if path.is_file() and path.name.endswith(_SUFFIXES):
+            return _of_file(typed, path, limits)
+        return _of_image(typed, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
 
 
 def _of_directory(typed: str, path: Path, limits: Limits) -> OpenedCatalog | OpenedBundle:
-    if (path / MANIFESTS).is_dir() and (path / _METADATA).is_dir():
+    if (path / _MANIFESTS).is_dir() and (path / _METADATA).is_dir():
         from rukpak_py.sources.local_directory import read_bundle  # noqa: PLC0415 - catalogs do not need it
 
         return OpenedBundle(typed=typed, tree=read_bundle(path, limits=limits))
@@ -95,15 +94,24 @@ def _of_file(typed: str, path: Path, limits: Limits) -> OpenedCatalog:
     return OpenedCatalog(typed=typed, files={path.name: path.read_bytes()}, sizes={path.name: size}, root=path.parent)
 
 
-def _of_image(typed: str, found: Location | ImageReference, limits: Limits) -> OpenedCatalog | OpenedBundle:
+def _is_image(directory: Path) -> bool:
+    """Whether a directory is an OCI image layout, or an image as `skopeo` writes it to a directory."""
+    return any((directory / mark).is_file() and (directory / index).is_file() for mark, index in _IMAGE_MARKS)
+
+
+def _of_image(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
+    from rukpak_py.sources.image.layers import below, everything  # noqa: PLC0415 - directories do not need it
+    from rukpak_py.sources.labelled_images import open_labelled_image  # noqa: PLC0415 - the same
+    from rukpak_py.sources.local import locate  # noqa: PLC0415 - the same
+
     chosen: dict[str, str] = {}
 
-    def choose(labels: Mapping[str, str]) -> Keep:
+    def choose(labels: Mapping[str, str]) -> "Keep":
         if CATALOG_LABEL in labels:
             chosen["root"] = labels[CATALOG_LABEL].strip("/")
-            return below(chosen["root"]) if chosen["root"] else _everything
+            return below(chosen["root"]) if chosen["root"] else everything
         if BUNDLE_LABEL in labels:
-            return below(MANIFESTS, _METADATA)
+            return below(_MANIFESTS, _METADATA)
         if DATABASE_LABEL in labels:
             raise ContentError("is a catalog in a database, which is not supported: migrate it to a file-based catalog")
         known = ", ".join(sorted(labels)[:5]) or "none"
@@ -113,14 +121,10 @@ def _of_image(typed: str, found: Location | ImageReference, limits: Limits) -> O
         )
 
     large = replace(limits, content_bytes=limits.catalog_bytes, file_bytes=limits.catalog_bytes)
-    image = open_labelled_image(found, choose, limits=large)
+    image = open_labelled_image(locate(typed), choose, limits=large)
     if "root" not in chosen:
         return OpenedBundle(typed=typed, tree=image.tree, image=typed)
     prefix = f"{chosen['root']}/" if chosen["root"] else ""
     files = {path.removeprefix(prefix): image.tree[path] for path in image.tree}
     sizes = {path: len(data) for path, data in files.items()}
     return OpenedCatalog(typed=typed, files=files, sizes=sizes, image=image.reference)
-
-
-def _everything(_path: str) -> bool:
-    return True

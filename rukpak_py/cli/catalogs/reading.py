@@ -29,6 +29,7 @@ class Reading:
 
     limits: Limits
     is_slim: bool = False
+    is_linted: bool = False
     cache: Cache | None = None
     jobs: int | None = None
 
@@ -41,14 +42,15 @@ class Reading:
         key = self.key_of(file, data) if self.cache else ""
         if self.cache and (kept := self.cache.get(key)) is not None:
             return kept
-        content = msgspec.msgpack.encode(read_file(file, data, is_slim=self.is_slim, limits=self.limits))
+        found = read_file(file, data, is_slim=self.is_slim, is_linted=self.is_linted, limits=self.limits)
+        content = msgspec.msgpack.encode(found)
         if self.cache:
             self.cache.put(key, content)
         return content
 
     def key_of(self, file: str, data: bytes) -> str:
         """Positions and origins name the file, so its path is a part of it."""
-        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, file, self.limits])
+        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, self.is_linted, file, self.limits])
         return hashlib.sha256(hashlib.sha256(way).digest() + hashlib.sha256(data).digest()).hexdigest()
 
 

@@ -1,7 +1,8 @@
 """Reports of checked catalogs, printed as those of bundles are."""
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
+from dataclasses import replace
 
 import click
 
@@ -10,6 +11,15 @@ from rukpak_py.cli.catalogs.rules import described_rules
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.cli.terminal import Exit, Style, clean_text, print_json, print_lines
+from rukpak_py.core.findings import Severity
+
+
+def without_rules(report: CommandReport, ignored: Collection[str], *, is_strict: bool) -> CommandReport:
+    """The report without findings of some rules. `is_strict`: warnings are errors."""
+    findings = [finding for finding in report.findings if finding.rule not in ignored]
+    if is_strict:
+        findings = [replace(finding, severity=Severity.ERROR) for finding in findings]
+    return replace(report, findings=findings)
 
 
 def print_reports(found: Iterable[CommandReport], total: int, output: str) -> int:

@@ -6,7 +6,7 @@ import click
 
 from rukpak_py.api.accounts import Mode
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
 

@@ -6,7 +6,8 @@ from typing import Any
 import click
 
 from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.render_flags import RenderFlags, output_option, render_flags_of, rendering_options
+from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.formats.detection import FormatName

@@ -6,12 +6,12 @@ from typing import Any
 import click
 
 from rukpak_py.cli import inspection
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import (
     chart_options,
     chart_options_of,
     demand_chart,
     format_option,
-    output_option,
     path_argument,
 )
 from rukpak_py.cli.reports import inspection as report

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt, operator_options
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
 if TYPE_CHECKING:

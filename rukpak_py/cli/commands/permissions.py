@@ -10,7 +10,8 @@ from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, OPERATOR_ACCOUNT
 from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import needs_of, rules_by_scope
 from rukpak_py.apply.permissions.manifests import account_with_roles, brought_namespaces, roles_for
-from rukpak_py.cli.render_flags import output_option, path_argument, render_flags_of, rendering_options
+from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.render_flags import path_argument, render_flags_of, rendering_options
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning, print_yaml
 from rukpak_py.formats.detection import FormatName

@@ -4,7 +4,8 @@ from typing import IO, Any
 
 import click
 
-from rukpak_py.cli.render_flags import output_option, path_argument, read_patches, render_flags_of, rendering_options
+from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.render_flags import path_argument, read_patches, render_flags_of, rendering_options
 from rukpak_py.cli.terminal import epilog, print_list, print_warning, print_yaml, warn_of_nothing
 from rukpak_py.formats.detection import FormatName
 

@@ -7,7 +7,8 @@ from contextlib import closing
 import click
 
 import rukpak_py
-from rukpak_py.cli.render_flags import format_option, output_option
+from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.render_flags import format_option
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines

@@ -11,6 +11,8 @@ _HERE = "rukpak_py.cli.commands.catalog"
     cls=LazyGroup,
     commands_at={
         "graph": f"{_HERE}.graph:graph",
+        "images": f"{_HERE}.images:images",
+        "lint": f"{_HERE}.lint:lint",
         "list": f"{_HERE}.list:listed",
         "query": f"{_HERE}.query:query",
         "validate": f"{_HERE}.validate:validate",

@@ -11,7 +11,7 @@ from rukpak_py.catalog.refusal import Refusal
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_valid
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_rows as report
 from rukpak_py.cli.terminal import epilog, print_json, print_lines
 

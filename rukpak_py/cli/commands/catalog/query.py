@@ -10,7 +10,7 @@ from rukpak_py.catalog.package_index import PackageIndex, by_package
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_valid
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_answers as report
 from rukpak_py.cli.terminal import Exit, epilog, print_json, print_lines
 

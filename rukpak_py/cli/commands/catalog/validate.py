@@ -5,7 +5,7 @@ import click
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import report_of
 from rukpak_py.cli.catalogs.reporting import print_reports
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
 
 
