@@ -61,11 +61,13 @@ class Contents:
         tag: str = "",
         kind: str = OCI_MANIFEST,
         members: Mapping[str, Any] | None = None,
+        labels: Mapping[str, str] | None = None,
         **fields: Any,
     ) -> dict[str, Any]:
         """Add an image of layers with their types; what is not gzipped has to come with its `diff_ids`."""
         digests = [digest_of(unpacked(data)) for _, data in layers] if diff_ids is None else list(diff_ids)
-        config = self.blob(json.dumps({"rootfs": {"type": "layers", "diff_ids": digests}}).encode(), OCI_CONFIG)
+        configuration = {"rootfs": {"type": "layers", "diff_ids": digests}, "config": {"Labels": labels}}
+        config = self.blob(json.dumps(configuration).encode(), OCI_CONFIG)
         manifest = {
             "schemaVersion": 2,
             "mediaType": kind,
