@@ -51,7 +51,7 @@ def test_several_processes_read_what_one_reads(monkeypatch: pytest.MonkeyPatch) 
     assert [path for path, _ in expected] == list(FILES)
 
 
-def test_what_was_read_is_kept_by_its_content(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_contents_are_kept_by_the_bytes_of_their_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = Cache(tmp_path)
     expected = read(FILES, cache=cache)
     monkeypatch.setattr(reading, "read_file", None)  # a call would fail
@@ -59,7 +59,7 @@ def test_what_was_read_is_kept_by_its_content(tmp_path: Path, monkeypatch: pytes
 
 
 @pytest.mark.parametrize("given", [{"is_slim": True}, {"is_linted": True}])
-def test_what_was_read_in_another_way_is_not_used(tmp_path: Path, given: dict[str, bool]) -> None:
+def test_contents_that_were_read_in_another_way_are_not_used(tmp_path: Path, given: dict[str, bool]) -> None:
     cache = Cache(tmp_path)
     read(FILES, cache=cache)
     assert read(FILES, cache=cache, **given) == read(FILES, **given)
