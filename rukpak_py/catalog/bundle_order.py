@@ -4,6 +4,7 @@ A key is made once per bundle, because comparing versions is what a resolver doe
 """
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.core.versions import Version, release, strict
@@ -38,11 +39,16 @@ def parse_version(text: str) -> Version | None:
 
 def bundle_version(bundle: Bundle) -> BundleVersion | None:
     """The version and release of a bundle; None: it has none, or one that is not valid."""
-    version = parse_version(bundle.version)
+    return _parsed(bundle.version, bundle.release)
+
+
+@lru_cache(maxsize=16_384)  # channels share bundles, and every channel is asked by itself
+def _parsed(text: str, release_text: str) -> BundleVersion | None:
+    version = parse_version(text)
     if version is None:
         return None
     try:
-        identifiers = _identifiers(release(bundle.release) if bundle.release else "")
+        identifiers = _identifiers(release(release_text) if release_text else "")
     except ValueError:
         return None
     return BundleVersion(version=version, precedence=precedence(version), release=identifiers)

@@ -5,7 +5,6 @@ from typing import Protocol
 
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.refusal import Cause, Refusal, close_names
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import Version
 
@@ -34,13 +33,9 @@ def find_package(packages: Mapping[str, PackageIndex], package: str) -> PackageI
 
 
 def choose_channels(
-    packages: Mapping[str, PackageIndex],
-    package: str,
-    channel: str | Iterable[str] | None = None,
-    *,
-    allow_downgrade: bool = False,
-) -> UpgradeGraph | Refusal:
-    """The graph of the named channels of a package, or of its default channel."""
+    packages: Mapping[str, PackageIndex], package: str, channel: str | Iterable[str] | None = None
+) -> tuple[str, ...] | Refusal:
+    """The named channels of a package, each once, or its default channel."""
     index = find_package(packages, package)
     if isinstance(index, Refusal):
         return index
@@ -49,14 +44,12 @@ def choose_channels(
         if not default:
             return Refusal(cause=Cause.NO_DEFAULT_CHANNEL, package=package, alternatives=tuple(index.graphs))
         channel = default
-    names = (channel,) if isinstance(channel, str) else tuple(channel)
+    names = tuple(dict.fromkeys((channel,) if isinstance(channel, str) else channel))
     for name in names:
         if name not in index.graphs:
-            return Refusal(
-                cause=Cause.UNKNOWN_CHANNEL, package=package, asked=name, alternatives=tuple(sorted(index.graphs))
-            )
-    graph = UpgradeGraph.of(index, names, allow_downgrade=allow_downgrade)
-    return graph if graph.candidates else Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=names)
+            alternatives = tuple(index.graphs)
+            return Refusal(cause=Cause.UNKNOWN_CHANNEL, package=package, asked=name, alternatives=alternatives)
+    return names
 
 
 def parse_version_range(package: str, version_range: str | VersionRange | None) -> VersionRange | Refusal | None:

@@ -11,6 +11,7 @@ from enum import IntEnum
 from typing import Any
 
 from rukpak_py.catalog import model
+from rukpak_py.catalog.fields import member
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.providers import GroupVersionKind, Provider, Providers
 from rukpak_py.core.ranges import Range
@@ -65,8 +66,9 @@ def _evaluated(bundle: Bundle, providers: Providers) -> Iterator[Dependency]:
 
 
 def _package(form: str, value: object, providers: Providers, message: str = "") -> Dependency:
-    package = value.get("packageName") if isinstance(value, dict) else None
-    text = value.get("versionRange", "") if isinstance(value, dict) else None
+    package, text = (
+        member(value, key)[1] if isinstance(value, dict) else None for key in ("packageName", "versionRange")
+    )
     if not isinstance(package, str) or not package or not isinstance(text, str):
         return _invalid(form, "names no package or no range of versions", message)
     try:

@@ -7,9 +7,9 @@ from enum import StrEnum
 from rukpak_py.catalog.installed import Installed, find_installed
 from rukpak_py.catalog.model import Deprecation
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.providers import Providers
 from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolve import Reason, Resolution, deprecations_of, resolve
+from rukpak_py.catalog.resolution import Reason, Resolution, deprecations_of
+from rukpak_py.catalog.resolve import Resolver
 
 
 class State(StrEnum):
@@ -48,21 +48,21 @@ class Comparison:
 
 def compare(installed: Iterable[InstalledPackage], packages: Mapping[str, PackageIndex]) -> tuple[Comparison, ...]:
     """One answer for each, in their order."""
-    providers = Providers(packages)
-    return tuple(_compared(one, packages, providers) for one in installed)
+    resolver = Resolver(packages)
+    return tuple(_compared(one, resolver) for one in installed)
 
 
-def _compared(installed: InstalledPackage, packages: Mapping[str, PackageIndex], providers: Providers) -> Comparison:
+def _compared(installed: InstalledPackage, resolver: Resolver) -> Comparison:
     package, channel = installed.package, installed.channel
-    fresh = resolve(packages, package, channel=channel, providers=providers)
+    fresh = resolver.resolve(package, channel=channel)
     if isinstance(fresh, Refusal):
         return Comparison(installed=installed, state=State.UNKNOWN, refusal=fresh)
-    index = packages[package]
+    index = resolver.packages[package]
     found = find_installed(index, Installed(name=installed.name, version=installed.version))
     if isinstance(found, Refusal):
         return Comparison(installed=installed, state=State.UNKNOWN, refusal=found)
     text = Installed(name=found.name, version=str(found.version.version) if found.version else "")
-    answer = resolve(packages, package, channel=channel, installed=text, providers=providers)
+    answer = resolver.resolve(package, channel=channel, installed=text)
     upgrade = answer if isinstance(answer, Resolution) and not answer.stays else None
     path = answer.path if isinstance(answer, Resolution) else None
     default = index.package.default_channel if index.package else ""

@@ -9,11 +9,14 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rukpak_py.catalog.bundle_order import Precedence
+from rukpak_py.catalog.fields import member
 from rukpak_py.catalog.model import GVK, Bundle
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.upgrade_graph import Candidate, UpgradeGraph
 from rukpak_py.catalog.version_spans import spans_of
 from rukpak_py.core.ranges import Range
+
+_KEYS = ("group", "version", "kind")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True, order=True)
@@ -27,7 +30,7 @@ class GroupVersionKind:
         """The kind that the value of a property names; None: it names none."""
         if not isinstance(value, dict):
             return None
-        parts = [value.get(key, "") for key in ("group", "version", "kind")]
+        parts = ["" if found is None else found for found in (member(value, key)[1] for key in _KEYS)]
         if not all(isinstance(part, str) for part in parts) or not parts[2]:
             return None
         return cls(group=parts[0], version=parts[1], kind=parts[2])

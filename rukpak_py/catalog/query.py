@@ -91,12 +91,13 @@ def paths_to_head(
     channel: str | Iterable[str] | None = None,
 ) -> PathsToHead | Refusal:
     """The ways from an installed bundle to the head of the channel, by default of the default channel."""
-    graph = choose_channels(packages, package, channel)
-    if isinstance(graph, Refusal):
-        return graph
+    channels = choose_channels(packages, package, channel)
+    if isinstance(channels, Refusal):
+        return channels
     found = find_installed(packages[package], Installed.of(installed) if isinstance(installed, str) else installed)
     if isinstance(found, Refusal):
         return found
+    graph = UpgradeGraph.of(packages[package], channels)
     paths = UpgradePaths(graph)
     if found.name in graph.candidates:
         shortest, greedy = paths.shortest(found.name), paths.greedy(found.name)
@@ -105,7 +106,7 @@ def paths_to_head(
         preferred = next(iter(first.values()), None)
         shortest = paths.shortest(found.text, first)
         greedy = paths.greedy(found.text, preferred) if preferred else UpgradePath(source=found.text)
-    return PathsToHead(installed=found, channels=graph.channels, shortest=shortest, greedy=greedy)
+    return PathsToHead(installed=found, channels=channels, shortest=shortest, greedy=greedy)
 
 
 def newest(packages: Mapping[str, PackageIndex], package: str) -> tuple[NewestBundle, ...] | Refusal:

@@ -63,7 +63,7 @@ class Refusal:
             case Cause.AMBIGUOUS_BUNDLE:
                 return f"several bundles of package {package} have version {asked}"
             case Cause.EMPTY_CHANNEL:
-                return f"{of_channels} of package {package} has no bundle that can be installed"
+                return f"no bundle of package {package} can be installed from {of_channels}"
 
     @property
     def remedy(self) -> str:

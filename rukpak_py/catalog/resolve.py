@@ -11,64 +11,20 @@ ranges of catalogs are text of strangers: the time grows with the number of entr
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from enum import StrEnum
+from functools import cached_property
+from typing import Final
 
 from rukpak_py.catalog.choosing import VersionRange, choose_channels, parse_version_range
-from rukpak_py.catalog.dependencies import Dependency, dependencies_of
+from rukpak_py.catalog.dependencies import dependencies_of
 from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
-from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Deprecation
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.providers import Providers
 from rukpak_py.catalog.refusal import Cause, Refusal
+from rukpak_py.catalog.resolution import PassedOver, Reason, Resolution, deprecations_of
 from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
+from rukpak_py.catalog.upgrade_paths import UpgradePaths
 
-
-class Reason(StrEnum):
-    """Why a candidate was passed over."""
-
-    NO_BUNDLE = "NoBundle"  # a channel names it, the catalog does not have it
-    INVALID_VERSION = "InvalidVersion"
-    OUT_OF_RANGE = "OutOfRange"
-    NO_EDGE = "NoEdge"  # higher than the installed bundle, which it does not upgrade
-    NOT_HIGHER = "NotHigher"  # than the installed bundle
-    DEPRECATED = "Deprecated"  # would be preferred if it were not
-    LOWER_VERSION = "LowerVersion"  # than the bundle that was chosen; or equal, and less preferred
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class PassedOver:
-    bundle: str
-    version: str
-    reason: Reason
-    detail: str = ""  # the range, or the message of the deprecation
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Resolution:
-    package: str
-    bundle: Bundle
-    channels: tuple[str, ...]  # of the chosen ones, those that have the bundle
-    installed: InstalledBundle | None = None
-    edge: Edge | None = None  # from the installed bundle; None: nothing is installed, or it stays
-    skipped: tuple[str, ...] = ()  # entries between the installed bundle and this one, ascending
-    passed_over: tuple[PassedOver, ...] = ()  # the highest first
-    deprecations: tuple[Deprecation, ...] = ()  # of the package, of its channels here, and of the bundle
-    path: UpgradePath  # the upgrades that follow, whatever the range
-    dependencies: tuple[Dependency, ...] = ()
-
-    @property
-    def version(self) -> str:
-        return self.bundle.version
-
-    @property
-    def stays(self) -> bool:
-        """Whether the bundle is the installed one."""
-        return self.installed is not None and self.installed.name == self.bundle.name
-
-    @property
-    def is_head(self) -> bool:
-        return self.path.reaches_head and not self.path.steps
+MOST_GRAPHS: Final = 256  # that a resolver keeps; each is about as large as its package
 
 
 def resolve(
@@ -79,47 +35,80 @@ def resolve(
     version_range: str | VersionRange | None = None,
     installed: str | Installed | None = None,
     allow_downgrade: bool = False,
-    providers: Providers | None = None,
 ) -> Resolution | Refusal:
-    """The bundle to install; `channel` None is the default channel, `installed` a version or a name.
-
-    `providers` of the same packages, where several questions share them.
-    """
-    graph = choose_channels(packages, package, channel, allow_downgrade=allow_downgrade)
-    if isinstance(graph, Refusal):
-        return graph
-    wanted = parse_version_range(package, version_range)
-    if isinstance(wanted, Refusal):
-        return wanted
-    index = packages[package]
-    shared = providers or Providers(packages)
-    if installed is None:
-        return _Question(index, graph, wanted, None, shared).fresh()
-    found = find_installed(index, Installed.of(installed) if isinstance(installed, str) else installed)
-    if isinstance(found, Refusal):
-        return found
-    return _Question(index, graph, wanted, found, shared).upgrade(found)
-
-
-def deprecations_of(index: PackageIndex, channels: Iterable[str], bundle: str) -> tuple[Deprecation, ...]:
-    """The deprecations that a user of the bundle in these channels should know: the widest first."""
-    asked = [
-        (PACKAGE, "", index.deprecation),
-        *((CHANNEL, name, index.deprecation_of_channel(name)) for name in channels),
-        (BUNDLE, bundle, index.deprecation_of_bundle(bundle)),
-    ]
-    return tuple(
-        Deprecation(schema=schema, name=name, message=text) for schema, name, text in asked if text is not None
+    """The bundle to install; `channel` None is the default channel, `installed` a version or a name."""
+    return Resolver(packages).resolve(
+        package,
+        channel=channel,
+        version_range=version_range,
+        installed=installed,
+        allow_downgrade=allow_downgrade,
     )
+
+
+@dataclass(frozen=True)
+class Resolver:
+    """Answers many questions about one catalog; graphs and providers are made once. It is not for several threads."""
+
+    packages: Mapping[str, PackageIndex]
+
+    def resolve(
+        self,
+        package: str,
+        *,
+        channel: str | Iterable[str] | None = None,
+        version_range: str | VersionRange | None = None,
+        installed: str | Installed | None = None,
+        allow_downgrade: bool = False,
+    ) -> Resolution | Refusal:
+        """The same as the function `resolve`."""
+        channels = choose_channels(self.packages, package, channel)
+        if isinstance(channels, Refusal):
+            return channels
+        wanted = parse_version_range(package, version_range)
+        if isinstance(wanted, Refusal):
+            return wanted
+        paths = self._paths_in(package, channels, allow_downgrade=allow_downgrade)
+        if not paths.graph.candidates:
+            return Refusal(cause=Cause.EMPTY_CHANNEL, package=package, channels=channels)
+        index = self.packages[package]
+        if installed is None:
+            return _Question(index, paths, wanted, None, self.providers).fresh()
+        found = find_installed(index, Installed.of(installed) if isinstance(installed, str) else installed)
+        if isinstance(found, Refusal):
+            return found
+        return _Question(index, paths, wanted, found, self.providers).upgrade(found)
+
+    @cached_property
+    def providers(self) -> Providers:
+        return Providers(self.packages)
+
+    @cached_property
+    def _known_paths(self) -> dict[tuple[str, tuple[str, ...], bool], UpgradePaths]:
+        return {}
+
+    def _paths_in(self, package: str, channels: tuple[str, ...], *, allow_downgrade: bool) -> UpgradePaths:
+        key = (package, channels, allow_downgrade)
+        known = self._known_paths.get(key)
+        if known is None:
+            if len(self._known_paths) >= MOST_GRAPHS:
+                self._known_paths.clear()
+            graph = UpgradeGraph.of(self.packages[package], channels, allow_downgrade=allow_downgrade)
+            known = self._known_paths[key] = UpgradePaths(graph)
+        return known
 
 
 @dataclass(frozen=True)
 class _Question:
     index: PackageIndex
-    graph: UpgradeGraph
+    paths: UpgradePaths
     wanted: VersionRange | None
     installed: InstalledBundle | None
     providers: Providers
+
+    @property
+    def graph(self) -> UpgradeGraph:
+        return self.paths.graph
 
     def fresh(self) -> Resolution | Refusal:
         reasons = {name: Reason.OUT_OF_RANGE for name, one in self.graph.candidates.items() if not self._fits(one)}
@@ -166,7 +155,7 @@ class _Question:
             skipped=tuple(self._between(chosen)),
             passed_over=tuple(self._passed_over(chosen, reasons)),
             deprecations=deprecations_of(self.index, chosen.channels, chosen.name),
-            path=UpgradePaths(self.graph).greedy(chosen.name),
+            path=self.paths.greedy(chosen.name),
             dependencies=dependencies_of(chosen.bundle, self.providers),
         )
 
@@ -210,8 +199,7 @@ class _Question:
         )
 
     def _no_successor(self, installed: InstalledBundle) -> Refusal:
-        paths = UpgradePaths(self.graph)
-        upgradable = [one for name, one in self.graph.candidates.items() if name in paths.preferred_edges]
+        upgradable = [one for name, one in self.graph.candidates.items() if name in self.paths.preferred_edges]
         upgradable.sort(key=lambda one: one.version.order, reverse=True)
         return Refusal(
             cause=Cause.NO_SUCCESSOR,
@@ -219,5 +207,5 @@ class _Question:
             asked=installed.text,
             channels=self.graph.channels,
             alternatives=tuple(one.name for one in upgradable),
-            nearest=paths.nearest(installed.version),
+            nearest=self.paths.nearest(installed.version),
         )

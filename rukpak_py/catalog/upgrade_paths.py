@@ -7,7 +7,7 @@ thousand bundles end soon.
 """
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -86,8 +86,8 @@ class UpgradePaths:
         found: dict[str, Edge] = {}
         untaken = Untaken(len(self._ascending))
         for target in self.graph.candidates.values():
-            for edge in self._named_edges_into(target):
-                found.setdefault(edge.source, edge)
+            for edge in self._named_edges_into(target, but=found):
+                found[edge.source] = edge
             for edge in self._range_edges_into(target, untaken):
                 found.setdefault(edge.source, edge)
         return found
@@ -104,20 +104,22 @@ class UpgradePaths:
             distance += 1
             reached: list[Candidate] = []
             for target in level:
-                for edge in (*self._named_edges_into(target), *self._range_edges_into(target, untaken)):
-                    if edge.source not in found:
-                        found[edge.source] = (distance, edge)
-                        reached.append(self.graph.candidates[edge.source])
+                for edges in (self._named_edges_into(target, but=found), self._range_edges_into(target, untaken)):
+                    for edge in edges:
+                        if edge.source not in found:
+                            found[edge.source] = (distance, edge)
+                            reached.append(self.graph.candidates[edge.source])
             level = sorted(reached, key=lambda one: preference[one.name])
         return found
 
-    def _named_edges_into(self, target: Candidate) -> Iterator[Edge]:
+    def _named_edges_into(self, target: Candidate, *, but: Container[str]) -> Iterator[Edge]:
+        """Edges of `replaces` and `skips`, but not from these: most skips of long lists lead from what is known."""
         places = self.graph.entries[target.name]
         for kind in (EdgeKind.REPLACES, EdgeKind.SKIPS):
             for channel, entry in places:
                 for name in (entry.replaces,) if kind is EdgeKind.REPLACES else entry.skips:
                     source = self.graph.candidates.get(name)
-                    if source is None or name == target.name:
+                    if source is None or name in but or name == target.name:
                         continue
                     edge = Edge(source=name, target=target.name, kind=kind, channel=channel, text=name)
                     if self.graph.allows(source.version, edge):

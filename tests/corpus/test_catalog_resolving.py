@@ -2,7 +2,8 @@
 
 import pytest
 
-from rukpak_py.catalog.resolve import Resolution, resolve
+from rukpak_py.catalog.resolution import Resolution
+from rukpak_py.catalog.resolve import resolve
 from rukpak_py.catalog.upgrade_graph import UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePaths
 from tests.corpus.catalogs import real_packages

@@ -5,7 +5,8 @@ import pytest
 from rukpak_py.catalog.installed import Installed
 from rukpak_py.catalog.model import CONSTRAINT, REQUIRED_GVK, REQUIRED_PACKAGE, Catalog, Property
 from rukpak_py.catalog.refusal import Cause, Refusal
-from rukpak_py.catalog.resolve import Reason, Resolution, resolve
+from rukpak_py.catalog.resolution import Reason, Resolution
+from rukpak_py.catalog.resolve import resolve
 from rukpak_py.catalog.upgrade_graph import EdgeKind
 from tests.unit.catalog.catalogs import catalog, entry, name_of, packages, provides
 

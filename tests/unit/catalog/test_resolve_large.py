@@ -4,7 +4,8 @@ from time import perf_counter
 
 from rukpak_py.catalog.model import Catalog, Channel, Entry
 from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolve import Resolution, resolve
+from rukpak_py.catalog.resolution import Resolution
+from rukpak_py.catalog.resolve import resolve
 from rukpak_py.catalog.upgrade_graph import UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePaths
 from tests.unit.catalog.catalogs import bundle, catalog, entry, packages

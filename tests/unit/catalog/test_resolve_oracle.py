@@ -5,7 +5,8 @@ from random import Random
 import pytest
 
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.resolve import Resolution, resolve
+from rukpak_py.catalog.resolution import Resolution
+from rukpak_py.catalog.resolve import resolve
 from rukpak_py.catalog.upgrade_graph import UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePaths
 from rukpak_py.core.ranges import Range
