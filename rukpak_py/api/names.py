@@ -49,6 +49,11 @@ SKIP_HOOKS_ANNOTATION = f"{GROUP}/skip-hooks"
 HOSTS_ANNOTATION = f"{GROUP}/hosts"  # on Secrets of the system namespace: where sources may send them
 HOOK_RUN_ANNOTATION = f"{GROUP}/hook-run"  # on objects of hooks: for which event of which installation
 SERVING_CERTIFICATE_ANNOTATION = f"{GROUP}/serving-certificate"  # on a Service: the Secret to fill with its certificate
+# On a deployment that was installed from a catalog: facts for tools that compare it with one
+CATALOG_PACKAGE_ANNOTATION = f"{GROUP}/catalog-package"
+CATALOG_CHANNEL_ANNOTATION = f"{GROUP}/catalog-channel"
+CATALOG_VERSION_ANNOTATION = f"{GROUP}/catalog-version"
+CATALOG_BUNDLE_ANNOTATION = f"{GROUP}/catalog-bundle"
 CERTIFICATE_EXPIRY_ANNOTATION = f"{GROUP}/certificate-expires-at"  # on Secrets that the signer makes
 TRUSTED_SINCE_ANNOTATION = f"{GROUP}/ca-trusted-since"  # ... during a rotation: when every caller had the next CA
 INJECT_CA_ANNOTATION = f"{GROUP}/inject-ca-from"  # on what calls a webhook: namespace/name of the Secret with its CA

@@ -5,7 +5,7 @@ The template, its source as it was resolved then, and the options of the revisio
 change would set it again, and so would Flux or Argo CD: then the change belongs into Git.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,36 +15,16 @@ from rukpak_py.api.bundle_deployment import BundleDeployment, Installation, Inst
 from rukpak_py.api.deployment_spec import BundleDeploymentSpec, BundleTemplate
 from rukpak_py.api.install_options import ACCEPT_NEW_SECRETS, InstallOptions, installed_options, options_of
 from rukpak_py.api.installed import Installed, installed_of
-from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, CONTENT_DIGEST_ANNOTATION, HELM_CLASS
+from rukpak_py.api.names import CONTENT_DIGEST_ANNOTATION, HELM_CLASS
 from rukpak_py.api.reading import to_json
 from rukpak_py.api.template_hash import bundle_name, template_hash_of
-from rukpak_py.apply.marks import other_tool
-from rukpak_py.cli.cluster.deployments import (
-    FIELD_MANAGER,
-    TRIES,
-    DeploymentCommandError,
-    EditedDeployment,
-    read_deployment,
-)
+from rukpak_py.cli.cluster.deployments import TRIES, DeploymentCommandError, EditedDeployment, read_deployment
+from rukpak_py.cli.cluster.field_owners import other_owners
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import StaleError
 
 _LOST = "does not have its template and its options any more, because the history is limited in size"
 Spec = dict[str, Any]
-
-
-class _ManagedFields(msgspec.Struct, frozen=True, rename="camel"):
-    manager: str = ""
-    subresource: str = ""
-    fields: dict[str, Any] = msgspec.field(name="fieldsV1", default_factory=dict)
-
-
-class _Metadata(msgspec.Struct, frozen=True, rename="camel"):
-    managed_fields: tuple[_ManagedFields, ...] = ()
-
-
-class _Head(msgspec.Struct, frozen=True):
-    metadata: _Metadata
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +83,9 @@ def rollback_of(read: EditedDeployment, revision: int | None = None) -> Rollback
         raise DeploymentCommandError(
             f"{read.title} asks for revision {entry.revision} already: its template and options are those of it"
         )
-    return Rollback(read=read, entry=entry, change=change, owners=tuple(_owners(read, change)))
+    return Rollback(
+        read=read, entry=entry, change=change, owners=tuple(other_owners(read, [("spec", field) for field in change]))
+    )
 
 
 def _entry(deployment: BundleDeployment, installed: Installed, revision: int | None) -> Installation:
@@ -169,20 +151,3 @@ def _change(spec: BundleDeploymentSpec, template: BundleTemplate, options: Insta
         ("patches", [to_json(one) for one in options.patches] or None, now.patches == options.patches),
     )
     return {field: value for field, value, is_same in wanted if not is_same and (value is not None or field in present)}
-
-
-def _owners(read: EditedDeployment, change: Mapping[str, Any]) -> Iterator[str]:
-    """Clients that would set the fields again, as a message names them."""
-    metadata = read.edited.metadata
-    if tool := other_tool(metadata.labels, metadata.annotations):
-        yield f"it is managed by {tool}"
-    owner = metadata.controller
-    if owner is not None and owner.kind != BUNDLE_INSTANCE_KIND:
-        yield f"it is controlled by {owner.kind} {owner.name}"
-    for entry in msgspec.json.decode(read.raw, type=_Head).metadata.managed_fields:
-        if entry.subresource or entry.manager.startswith("kubectl") or entry.manager == FIELD_MANAGER:
-            continue
-        of_spec = entry.fields.get("f:spec") or {}
-        owned = [f"spec.{field}" for field in change if f"f:{field}" in of_spec]
-        if owned:
-            yield f'field manager "{entry.manager}" owns {", ".join(owned)}'

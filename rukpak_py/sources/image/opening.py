@@ -40,25 +40,40 @@ def pull_labelled_image(
         return pull.labels, tree_of_layers(layers, choose(pull.labels), limits), resolved
 
 
+def resolve_digest(reference: ImageReference, *, limits: Limits) -> ImageReference:
+    """The image by the digest that its tag has now; nothing that its manifest names is fetched."""
+    with _started(reference, limits) as pull:
+        try:
+            return pull.resolve_digest()
+        finally:
+            pull.abort()
+
+
 @contextmanager
 def _downloaded(
     reference: ImageReference, limits: Limits, choose: Callable[[Mapping[str, str]], Keep] | None = None
 ) -> Iterator[tuple[ImagePull, Sequence[LayerFile], ImageReference]]:
     """The layers on disk until the end of the context; `choose` may refuse the image before they are fetched."""
+    with _started(reference, limits) as pull:
+        try:
+            resolved = pull.resolve()
+            if choose is not None:
+                choose(pull.labels)
+            layers = pull.download()
+        finally:
+            pull.abort()
+        yield pull, layers, resolved
+
+
+@contextmanager
+def _started(reference: ImageReference, limits: Limits) -> Iterator[ImagePull]:
+    """A pull with the user's login, whose files are there until the end of the context."""
     login = credentials_for(reference)
     plain_http = parse_registries(os.environ.get(PLAIN_HTTP_VARIABLE, ""))
     options = PullOptions(limits=limits, advice=_ADVICE, plain_http=plain_http)
     spool = Spool(limits)
     try:
         with ReceivedFiles(spool) as files:
-            pull = ImagePull(reference, [login] if login else [], options, files)
-            try:
-                resolved = pull.resolve()
-                if choose is not None:
-                    choose(pull.labels)
-                layers = pull.download()
-            finally:
-                pull.abort()
-            yield pull, layers, resolved
+            yield ImagePull(reference, [login] if login else [], options, files)
     finally:
         spool.close()

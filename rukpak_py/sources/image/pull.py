@@ -107,6 +107,11 @@ class ImagePull:
         """The image by its digest, as a runtime shows it: where there is an index, that of the index."""
         return self._with_each_login(self._resolve)
 
+    def resolve_digest(self) -> ImageReference:
+        """The same, of an image for any platform: only the manifest, or the index, is asked for."""
+        digest, _ = self._with_each_login(self._reach)
+        return self._reference.at(digest)
+
     @property
     def artifact_type(self) -> str:
         """The artifact type of what was resolved; empty: an image."""
