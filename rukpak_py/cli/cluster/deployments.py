@@ -78,6 +78,19 @@ async def read_deployment(client: Client, name: str) -> EditedDeployment:
         raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
     except NotFoundError as error:
         raise DeploymentCommandError(error.message) from error
+    return await _with_edited(client, raw)
+
+
+async def find_deployment(client: Client, name: str) -> EditedDeployment | None:
+    """None: there is none of that name."""
+    try:
+        raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
+    except NotFoundError:
+        return None
+    return await _with_edited(client, raw)
+
+
+async def _with_edited(client: Client, raw: bytes) -> EditedDeployment:
     deployment = read_bundle_deployment(raw)
     owner = deployment.metadata.controller
     if owner is None or owner.kind != BUNDLE_INSTANCE_KIND:
@@ -86,6 +99,7 @@ async def read_deployment(client: Client, name: str) -> EditedDeployment:
     instance = read_bundle_instance(raw)
     if instance.metadata.uid != owner.uid:
         raise DeploymentCommandError(
-            f'BundleDeployment "{name}" belongs to a former BundleInstance of this name; wait until it is deleted'
+            f'BundleDeployment "{deployment.metadata.name}" belongs to a former BundleInstance of this name; '
+            "wait until it is deleted"
         )
     return EditedDeployment(deployment=deployment, edited=instance, resource=BUNDLE_INSTANCES, raw=raw)

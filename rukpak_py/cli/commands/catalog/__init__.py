@@ -15,6 +15,9 @@ _HERE = "rukpak_py.cli.commands.catalog"
         "lint": f"{_HERE}.lint:lint",
         "list": f"{_HERE}.list:listed",
         "query": f"{_HERE}.query:query",
+        "install": f"{_HERE}.install:install",
+        "outdated": f"{_HERE}.outdated:outdated",
+        "resolve": f"{_HERE}.resolve:resolve",
         "validate": f"{_HERE}.validate:validate",
     },
 )

@@ -1,0 +1,185 @@
+"""`rukpakctl catalog install` from the question to the answer: resolve, take the digest, and print or apply.
+
+Every outcome of it is a sentence and an exit status: nothing newer is a success, and a bundle that the catalog cannot
+give is no failure of the command.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import click
+
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_PLURAL, GROUP
+from rukpak_py.api.upgrades import Approval
+from rukpak_py.catalog.installed import Installed
+from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.refusal import Cause, Refusal
+from rukpak_py.catalog.resolve import Reason, Resolution, resolve
+from rukpak_py.cli.catalogs.installing import (
+    InstallFields,
+    annotations_of,
+    manifest_of,
+    pinned_image,
+)
+from rukpak_py.cli.catalogs.resolving import print_refusal
+from rukpak_py.cli.reports.resolution import edge_text, warnings_of
+from rukpak_py.cli.terminal import Exit, clean, print_json, print_lines, print_warning, print_yaml
+from rukpak_py.core.limits import Limits
+
+if TYPE_CHECKING:
+    from rukpak_py.cli.cluster.deployments import EditedDeployment
+
+
+@dataclass(frozen=True, kw_only=True)
+class InstallQuestion:
+    """Which bundle is wanted, and how it is installed."""
+
+    packages: Mapping[str, PackageIndex]
+    package: str
+    channel: str | None
+    version_range: str | None
+    installed: str | None
+    name: str
+    fields: InstallFields
+    allow_tag: bool
+    output: str
+    limits: Limits
+
+    def answer(self, installed: Installed | str | None = None, channel: str | None = None) -> Resolution | Refusal:
+        """What was typed wins over what the cluster says."""
+        return resolve(
+            self.packages,
+            self.package,
+            channel=self.channel or channel,
+            version_range=self.version_range,
+            installed=self.installed or installed,
+        )
+
+    def image(self, found: Resolution) -> str:
+        return pinned_image(found.bundle, allow_tag=self.allow_tag, limits=self.limits)
+
+    def print_change(self, manifest: object) -> None:
+        if self.output == "json":
+            print_json(manifest)
+        else:
+            print_yaml([manifest])
+
+
+def print_manifest(question: InstallQuestion) -> int:
+    """Without a cluster."""
+    found = question.answer()
+    if isinstance(found, Refusal):
+        return print_refusal(found)
+    if not found.bundle.image:
+        return _print_no_image(found)
+    _print_warnings(found)
+    question.print_change(manifest_of(question.name, question.image(found), annotations_of(found), question.fields))
+    return Exit.OK
+
+
+def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
+    """Create the BundleDeployment, or upgrade the one that is there."""
+    from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
+    from rukpak_py.cli.cluster.deployments import find_deployment  # noqa: PLC0415 - the same
+    from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
+
+    read = with_client(partial(find_deployment, name=question.name))
+    present = installs.installed_package(read, question.package) if read else None
+    known = present.known_as(question.packages.get(question.package)) if present and present.is_installed else None
+    channel = present.channel if present else None
+    found = question.answer(known, channel)
+    if isinstance(found, Refusal):
+        return _print_refusal(found, channel if not question.channel else None)
+    if found.stays:
+        return _print_nothing_newer(question.name, found)
+    if not found.bundle.image:
+        return _print_no_image(found)
+    _print_warnings(found)
+    image = question.image(found)
+    if read is None:
+        return _create(question, found, image, dry_run=dry_run)
+    return _upgrade(question, found, read, image, dry_run=dry_run, force=force)
+
+
+def _create(question: InstallQuestion, found: Resolution, image: str, *, dry_run: bool) -> int:
+    from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
+    from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
+
+    manifest = manifest_of(question.name, image, annotations_of(found), question.fields)
+    if dry_run:
+        question.print_change(manifest)
+        return Exit.OK
+    with_client(partial(installs.create, manifest=manifest))
+    where = f"{BUNDLE_DEPLOYMENT_PLURAL}.{GROUP}/{question.name}"
+    print_lines([clean(f"{where} created: {found.bundle.name} of channel {found.channels[0]}")])
+    return Exit.OK
+
+
+def _upgrade(
+    question: InstallQuestion, found: Resolution, read: "EditedDeployment", image: str, *, dry_run: bool, force: bool
+) -> int:
+    from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
+    from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
+
+    for field in installs.fields_left_alone(read, question.fields):
+        print_warning(f"{read.title}: spec.{field} stays as it is, because this is an upgrade")
+    change = installs.upgrade_of(read, image, annotations_of(found))
+    if change is None:
+        print_lines([clean(f"{read.title} asks for {found.bundle.name} already")])
+        return Exit.OK
+    for owner in change.owners:
+        print_warning(f"{read.title}: {owner}, and may set it again")
+    if dry_run:
+        question.print_change(change.manifest)
+        return Exit.OK
+    if change.owners and not force:
+        question.print_change(change.manifest)
+        click.echo("Nothing was changed. Make this change in Git, or use --force.", err=True)
+        return Exit.NO
+    with_client(partial(installs.upgrade, wanted=change))
+    print_lines([_upgraded(f"{read.resource.plural}.{read.resource.gvk.group}/{read.name}", found)])
+    if read.edited.spec.upgrades.approval != Approval.AUTOMATIC:
+        print_lines([clean(f"It may wait for an approval: rukpakctl approve {question.name}")])
+    return Exit.OK
+
+
+def _upgraded(where: str, found: Resolution) -> str:
+    if found.installed is None or found.edge is None:
+        return clean(f"{where} set to {found.bundle.name}")
+    return clean(f"{where} set from {found.installed.text} to {found.bundle.name}: {edge_text(found.edge)}")
+
+
+def _print_warnings(found: Resolution) -> None:
+    for text in warnings_of(found):
+        print_warning(text)
+
+
+def _print_no_image(found: Resolution) -> int:
+    name, why = found.bundle.name, "has no image of bundle"
+    objects = ", only its objects, which cannot be installed" if found.bundle.has_objects else ""
+    click.echo(f'Error: the catalog {why} "{clean(name)}"{objects}', err=True)
+    return Exit.NO
+
+
+def _print_nothing_newer(name: str, found: Resolution) -> int:
+    where = f"channel {', '.join(found.channels)}"
+    unreached = [one.bundle for one in found.passed_over if one.reason is Reason.NO_EDGE]
+    outside = [one.bundle for one in found.passed_over if one.reason is Reason.OUT_OF_RANGE]
+    more = ""
+    if unreached:
+        more = f"; no edge leads from it to {', '.join(unreached[:3])}"
+    elif outside:
+        more = f"; the range leaves out {', '.join(outside[:3])}"
+    print_lines([clean(f'BundleDeployment "{name}": nothing newer than {found.bundle.name} in {where}{more}')])
+    return Exit.OK
+
+
+def _print_refusal(refused: Refusal, annotated: str | None) -> int:
+    status = print_refusal(refused)
+    if annotated and refused.cause is Cause.UNKNOWN_CHANNEL:
+        click.echo(
+            "hint: the BundleDeployment was installed from that channel; choose another with --channel", err=True
+        )
+    return status

@@ -1,0 +1,110 @@
+"""OLM packages of a cluster against a catalog: a table for people, and a document for programs."""
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from rukpak_py.catalog.outdated import State
+from rukpak_py.catalog.refusal import Cause
+from rukpak_py.cli.cluster.outdated_packages import OutdatedRow
+from rukpak_py.cli.reports.resolution import deprecation_text, refusal_document
+from rukpak_py.cli.terminal import Style, clean, wrapped
+from rukpak_py.core.text import counted, excerpt
+
+Json = dict[str, Any]
+_TITLES = ("NAME", "PACKAGE", "CHANNEL", "VERSION", "NEXT", "HEAD", "STATE")
+_WIDEST = (24, 20, 12, 12, 12, 12, 15)  # of columns, where the whole line does not fit
+_STATES = {
+    State.UP_TO_DATE: "up to date",
+    State.UPGRADABLE: "upgrade",
+    State.STUCK: "no upgrade path",
+    State.NOT_IN_CHANNEL: "not in channel",
+    State.NOT_IN_CATALOG: "not in catalog",
+    State.UNKNOWN: "unknown",
+}
+_OF_CAUSES = {Cause.UNKNOWN_PACKAGE: "not in catalog", Cause.UNKNOWN_CHANNEL: "channel gone"}
+NOT_INSTALLED = "not installed"
+
+
+def lines_of(rows: Sequence[OutdatedRow], others: int, style: Style) -> Iterator[str]:
+    """`others`: BundleDeployments that have no OLM package."""
+    cells = [_TITLES, *map(_cells, rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    if sum(widths) + 2 * (len(widths) - 1) > style.width:
+        widths = [min(width, most) for width, most in zip(widths, _WIDEST, strict=True)]
+    for at, row in enumerate(cells if rows else ()):
+        line = "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        yield style.paint(line, "bold") if at and _is_behind(rows[at - 1]) else line
+        for note in _notes(rows[at - 1]) if at else ():
+            yield style.paint(wrapped(clean(note), width=style.width, first="  ", indent=4), "dim")
+    if not rows:
+        yield "No BundleDeployment has an OLM package."
+    if others:
+        yield f"{counted(others, 'BundleDeployment')} without an OLM package left out."
+
+
+def document(rows: Sequence[OutdatedRow], others: int) -> Json:
+    return {"packages": [_row(one) for one in rows], "others": others}
+
+
+def has_outdated(rows: Sequence[OutdatedRow]) -> bool:
+    """Whether there is something to do. A package that the catalog does not have may be in another one."""
+    return any(map(_is_behind, rows))
+
+
+def state_of(row: OutdatedRow) -> str:
+    found = row.comparison
+    if found is None:
+        return NOT_INSTALLED
+    if found.refusal is not None:
+        return _OF_CAUSES.get(found.refusal.cause, _STATES[found.state])
+    return _STATES[found.state]
+
+
+def _is_behind(row: OutdatedRow) -> bool:
+    found = row.comparison
+    if found is None:
+        return False
+    is_channel_gone = found.refusal is not None and found.refusal.cause is Cause.UNKNOWN_CHANNEL
+    return bool(found.deprecations) or is_channel_gone or found.state in {State.UPGRADABLE, State.STUCK}
+
+
+def _cells(row: OutdatedRow) -> tuple[str, ...]:
+    found = row.comparison
+    known = (row.name, row.package.package, row.channel, row.package.version)
+    shown = (*known, found.next_version if found else "", row.head, state_of(row))
+    return tuple(clean(cell) or "-" for cell in shown)
+
+
+def _notes(row: OutdatedRow) -> Iterator[str]:
+    found = row.comparison
+    if found is None:
+        return
+    for one in found.deprecations:
+        yield deprecation_text(one)
+    if found.refusal is not None and found.refusal.cause is not Cause.UNKNOWN_PACKAGE:
+        yield f"{found.refusal.message}{f'; {found.refusal.remedy}' if found.refusal.remedy else ''}"
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _row(row: OutdatedRow) -> Json:
+    found = row.comparison
+    return {
+        "name": row.name,
+        "package": row.package.package,
+        "channel": row.channel or None,
+        "bundle": row.package.name or None,
+        "version": row.package.version or None,
+        "state": found.state if found else "NotInstalled",
+        "next": {"bundle": found.next, "version": found.next_version} if found and found.next else None,
+        "newest": {"bundle": found.newest, "version": found.newest_version} if found and found.newest else None,
+        "head": row.head or None,
+        "upgradesLeft": found.upgrades_left if found else 0,
+        "deprecations": [
+            {"schema": one.schema, "name": one.name or None, "message": excerpt(one.message, 4096)}
+            for one in (found.deprecations if found else ())
+        ],
+        "refusal": refusal_document(found.refusal)["refusal"] if found and found.refusal else None,
+    }
