@@ -75,7 +75,7 @@ def unreachable_lines(found: Sequence[UnreachableHead]) -> Iterator[str]:
 def dependency_lines(one: Dependency, indent: int = 2) -> Iterator[str]:
     """A dependency, whether the catalog has a provider, and the parts of a constraint."""
     blank = " " * indent
-    yield f"{blank}{clean(f'{_wanted(one)}: {_state(one)}')}"
+    yield f"{blank}{clean(f'{requirement_text(one)}: {satisfaction_text(one)}')}"
     for part in one.parts:
         yield from dependency_lines(part, indent + 2)
 
@@ -182,7 +182,8 @@ def _kind(kind: GroupVersionKind) -> str:
     return f"{kind.kind} ({version})"
 
 
-def _wanted(one: Dependency) -> str:
+def requirement_text(one: Dependency) -> str:
+    """The package or kind that is required; of a constraint with parts, its form alone."""
     if one.package:
         return f"package {one.package} {one.version_range}".rstrip()
     if one.kind:
@@ -190,7 +191,8 @@ def _wanted(one: Dependency) -> str:
     return one.form
 
 
-def _state(one: Dependency) -> str:
+def satisfaction_text(one: Dependency) -> str:
+    """Whether the catalog has it, and in which bundle."""
     match one.satisfaction:
         case Satisfaction.SATISFIED:
             provider = one.provider

@@ -3,14 +3,19 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rukpak_py.catalog.dependencies import Satisfaction
+from rukpak_py.catalog.dependencies import Dependency, Satisfaction
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, Deprecation
 from rukpak_py.catalog.refusal import Refusal
 from rukpak_py.catalog.resolve import PassedOver, Reason, Resolution
 from rukpak_py.catalog.upgrade_graph import Edge, EdgeKind
-from rukpak_py.cli.reports import dependencies
+from rukpak_py.cli.reports.catalog_answers import (
+    dependency_document,
+    edge_document,
+    requirement_text,
+    satisfaction_text,
+)
 from rukpak_py.cli.terminal import Style, clean, table
-from rukpak_py.core.text import counted, named, shown
+from rukpak_py.core.text import SHOWN_CHARACTERS, counted, excerpt, named, shown
 
 Json = dict[str, Any]
 _MOST = 3  # entries of a list, unless all are asked for
@@ -37,8 +42,7 @@ def warnings_of(found: Resolution) -> Iterator[str]:
         yield f"{found.bundle.name}: {deprecation_text(one)}"
     for dependency in found.dependencies:
         if dependency.satisfaction not in {Satisfaction.SATISFIED, Satisfaction.CONDITIONAL}:
-            text = dependencies.outcome(dependency)
-            yield f"{found.bundle.name} requires {dependencies.subject(dependency)}: {text}"
+            yield f"{found.bundle.name} requires {_dependency(dependency)}"
 
 
 def document(found: Resolution) -> Json:
@@ -58,7 +62,7 @@ def document(found: Resolution) -> Json:
         if installed
         else None,
         "stays": found.stays,
-        "edge": _edge_document(found.edge) if found.edge else None,
+        "edge": edge_document(found.edge) if found.edge else None,
         "skipped": list(found.skipped),
         "passedOver": [
             {"bundle": one.bundle, "version": one.version or None, "reason": one.reason, "detail": one.detail or None}
@@ -67,9 +71,9 @@ def document(found: Resolution) -> Json:
         "deprecations": [
             {"schema": one.schema, "name": one.name or None, "message": one.message} for one in found.deprecations
         ],
-        "dependencies": [dependencies.document(one) for one in found.dependencies],
+        "dependencies": [dependency_document(one) for one in found.dependencies],
         "path": {
-            "upgrades": [_edge_document(step) for step in found.path.steps],
+            "upgrades": [edge_document(step) for step in found.path.steps],
             "reachesHead": found.path.reaches_head,
         },
     }
@@ -103,7 +107,7 @@ def _rows(found: Resolution, *, verbose: bool) -> Iterator[tuple[str, str]]:
         yield "skipped", named(found.skipped, most)
     yield from (("deprecated", deprecation_text(one)) for one in found.deprecations)
     for one in found.dependencies:
-        yield "requires", f"{dependencies.subject(one)}: {dependencies.outcome(one)}"
+        yield "requires", _dependency(one)
     yield "then", _path(found)
     yield from (("passed over", text) for text in _passed_over(found, verbose=verbose))
 
@@ -113,14 +117,13 @@ def edge_text(edge: Edge) -> str:
     return f"{text} (channel {edge.channel})"
 
 
-def _edge_document(edge: Edge) -> Json:
-    return {
-        "from": edge.source,
-        "to": edge.target,
-        "kind": edge.kind,
-        "channel": edge.channel,
-        "text": edge.text,
-    }
+def _dependency(one: Dependency) -> str:
+    return f"{excerpt(_requirement(one), SHOWN_CHARACTERS)}: {satisfaction_text(one)}"
+
+
+def _requirement(one: Dependency) -> str:
+    """On one line, the parts of a constraint in brackets."""
+    return f"{one.form} of ({', '.join(map(_requirement, one.parts))})" if one.parts else requirement_text(one)
 
 
 def _path(found: Resolution) -> str:

@@ -3,7 +3,7 @@
 import click
 
 from rukpak_py.api.upgrades import Approval
-from rukpak_py.cli.catalogs.flags import catalog_options, load_options
+from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
 from rukpak_py.cli.render_flags import output_option
 from rukpak_py.cli.terminal import epilog
 
@@ -15,7 +15,7 @@ from rukpak_py.cli.terminal import epilog
     )
 )
 @click.argument("package")
-@click.option("--catalog", "typed", required=True, metavar="CATALOG", help="A directory, a file, or an image.")
+@catalog_option
 @click.option("--channel", metavar="CHANNEL", help="Default: that of the BundleDeployment, else the default channel.")
 @click.option("--version-range", metavar="RANGE", help='Versions that are wanted, such as ">=1.2.0 <2.0.0".')
 @click.option(
@@ -42,7 +42,7 @@ from rukpak_py.cli.terminal import epilog
 def install(
     *,
     package: str,
-    typed: str,
+    catalog: str,
     channel: str | None,
     version_range: str | None,
     installed: str | None,
@@ -83,7 +83,7 @@ def install(
         raise click.UsageError(f'"{deployment}" is not a valid name of a BundleDeployment: choose one with --name')
     options = load_options(no_cache=no_cache, jobs=jobs)
     question = InstallQuestion(
-        packages=packages_of(typed, options),
+        packages=packages_of(catalog, options),
         package=package,
         channel=channel,
         version_range=version_range,

@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from rukpak_py.cli.catalogs.flags import catalog_options, load_options
+from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
 from rukpak_py.cli.render_flags import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
@@ -14,7 +14,7 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
         no="there is something to do, with --exit-code", failed="a catalog cannot be read, or the cluster refused"
     )
 )
-@click.option("--catalog", "typed", required=True, metavar="CATALOG", help="A directory, a file, or an image.")
+@catalog_option
 @click.option(
     "--channel",
     metavar="CHANNEL",
@@ -23,7 +23,9 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 @click.option("--exit-code", is_flag=True, help="Exit with 1 for an upgrade, a deprecation or a channel that is gone.")
 @output_option("text", "json")
 @catalog_options
-def outdated(*, typed: str, channel: str | None, exit_code: bool, output: str, no_cache: bool, jobs: int | None) -> int:
+def outdated(
+    *, catalog: str, channel: str | None, exit_code: bool, output: str, no_cache: bool, jobs: int | None
+) -> int:
     """Compare the OLM packages of a cluster with a catalog.
 
     NEXT is what an upgrade installs, one step along the edges of the upgrade graph; HEAD is the newest version of the
@@ -37,7 +39,7 @@ def outdated(*, typed: str, channel: str | None, exit_code: bool, output: str, n
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import outdated as report  # noqa: PLC0415 - the same
 
-    packages = packages_of(typed, load_options(no_cache=no_cache, jobs=jobs))
+    packages = packages_of(catalog, load_options(no_cache=no_cache, jobs=jobs))
     found = with_client(outdated_packages.list_deployments)
     rows = outdated_packages.outdated(found, packages, channel)
     others = len(found) - len(rows)

@@ -4,14 +4,14 @@ import sys
 
 import click
 
-from rukpak_py.cli.catalogs.flags import catalog_options, load_options
+from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
 from rukpak_py.cli.render_flags import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
 
 @click.command(epilog=epilog(no="the catalog has no such bundle", failed="the catalog cannot be read, or is not valid"))
 @click.argument("package")
-@click.option("--catalog", "typed", required=True, metavar="CATALOG", help="A directory, a file, or an image.")
+@catalog_option
 @click.option("--channel", "channels", multiple=True, metavar="CHANNEL", help="Default: the default channel.")
 @click.option("--version-range", metavar="RANGE", help='Versions that are wanted, such as ">=1.2.0 <2.0.0".')
 @click.option(
@@ -23,7 +23,7 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 def resolve(
     *,
     package: str,
-    typed: str,
+    catalog: str,
     channels: tuple[str, ...],
     version_range: str | None,
     installed: str | None,
@@ -43,7 +43,7 @@ def resolve(
     from rukpak_py.cli.catalogs.resolving import packages_of, print_refusal  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import resolution as report  # noqa: PLC0415 - the same
 
-    packages = packages_of(typed, load_options(no_cache=no_cache, jobs=jobs))
+    packages = packages_of(catalog, load_options(no_cache=no_cache, jobs=jobs))
     found = resolving.resolve(
         packages, package, channel=channels or None, version_range=version_range, installed=installed
     )
