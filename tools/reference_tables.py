@@ -147,6 +147,16 @@ MARKS = {
         "`--certificates operator`, on Services of webhooks",
         "Name of the Secret for the serving certificate.",
     ),
+    "CATALOG_PACKAGE_ANNOTATION": (
+        "`rukpakctl catalog install`, on a BundleDeployment",
+        "The package of a catalog that it was installed from. `rukpakctl catalog outdated` reads it; the operator does not.",
+    ),
+    "CATALOG_CHANNEL_ANNOTATION": (
+        "the same",
+        "The channel that upgrades follow. Change it to follow another.",
+    ),
+    "CATALOG_VERSION_ANNOTATION": ("the same", "The version that was asked for."),
+    "CATALOG_BUNDLE_ANNOTATION": ("the same", "The name of the bundle that was asked for."),
     "CERTIFICATE_EXPIRY_ANNOTATION": (
         "operator, on Secrets that it makes for a bundle's webhooks",
         "When the serving certificate expires. It is rotated when a third of its life is left.",

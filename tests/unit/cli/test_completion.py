@@ -86,6 +86,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
     assert [line.partition("\t")[0] for line in for_kubectl(*words)] == [
         "approve",
         "bundle",
+        "catalog",
         "check",
         "completion",
         "content",

@@ -62,7 +62,19 @@ def every_command(group: click.Command, *path: str) -> list[tuple[str, ...]]:
 def test_every_command_has_help_that_names_its_exit_statuses(rukpakctl: CommandLine, path: tuple[str, ...]) -> None:
     ran = rukpakctl(*path, "-h")
     _, _, statuses = " ".join(ran.out.split()).partition("Exit status: 0 success; ")
-    answer_no = {"validate", "diff", "build", "run", "check", "plan", "rollback"}
+    answer_no = {
+        "validate",
+        "diff",
+        "build",
+        "run",
+        "check",
+        "plan",
+        "rollback",
+        "lint",
+        "resolve",
+        "install",
+        "outdated",
+    }
     assert ("1 " in statuses) == (bool(path) and path[-1] in answer_no)
     assert "2 wrong usage" in statuses
     assert ("; 3 " in statuses) == (len(path) == 2 or path[:1] in IN_A_CLUSTER)

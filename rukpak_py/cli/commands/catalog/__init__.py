@@ -12,11 +12,11 @@ _HERE = "rukpak_py.cli.commands.catalog"
     commands_at={
         "graph": f"{_HERE}.graph:graph",
         "images": f"{_HERE}.images:images",
+        "install": f"{_HERE}.install:install",
         "lint": f"{_HERE}.lint:lint",
         "list": f"{_HERE}.list:listed",
-        "query": f"{_HERE}.query:query",
-        "install": f"{_HERE}.install:install",
         "outdated": f"{_HERE}.outdated:outdated",
+        "query": f"{_HERE}.query:query",
         "resolve": f"{_HERE}.resolve:resolve",
         "validate": f"{_HERE}.validate:validate",
     },

@@ -4,7 +4,7 @@ import click
 
 from rukpak_py.api.upgrades import Approval
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
-from rukpak_py.cli.render_flags import output_option
+from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
 
 
