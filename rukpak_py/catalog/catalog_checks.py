@@ -5,19 +5,16 @@ An unknown package is told once, with the number of blobs that name it; nothing 
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import Final
 
 from rukpak_py.catalog.model import Bundle, Channel, Origin
 from rukpak_py.catalog.properties import package_property
-from rukpak_py.catalog.similar_names import near
+from rukpak_py.catalog.similar_names import SimilarNames
 from rukpak_py.catalog.whole_catalog import WholeCatalog, at
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.text import counted, named
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[WholeCatalog] = Family(title="Catalogs", origin="operator-framework/operator-registry")
-
-_ADVISED: Final = 20  # problems of one rule for which a similar name is looked for
 
 
 @FAMILY.rule(
@@ -43,13 +40,14 @@ def channels_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
     counts = Counter(bundle.package for bundle in whole.catalog.bundles)
     counts.update(channel.package for channel in whole.catalog.channels)
     told: set[str] = set()
+    similar = SimilarNames()
     for channel in whole.catalog.channels:
         if _is_missing(whole, channel.package) and channel.package not in told:
             told.add(channel.package)
             others = _others(counts[channel.package] - 1)
             message = f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}{others}"
             place = at(channel.origin, "package")
-            yield Problem(message=message, place=place, hint=_hint_for_package(whole, channel.package))
+            yield Problem(message=message, place=place, hint=_hint_for_package(whole, channel.package, similar))
 
 
 @FAMILY.rule(
@@ -76,6 +74,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
     of_channels = {channel.package for channel in whole.catalog.channels}
     counts = Counter(bundle.package for bundle in whole.catalog.bundles)
     told: set[str] = set()
+    similar = SimilarNames()
     for bundle in whole.catalog.bundles:
         package = bundle.package
         if package and package not in of_channels and _is_missing(whole, package) and package not in told:
@@ -84,7 +83,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
                 f"unknown package {quoted(package)} for bundle {quoted(bundle.name)}{_others(counts[package] - 1)}"
             )
             place = at(bundle.origin, "package")
-            yield Problem(message=message, place=place, hint=_hint_for_package(whole, package))
+            yield Problem(message=message, place=place, hint=_hint_for_package(whole, package, similar))
 
 
 @FAMILY.rule(
@@ -108,7 +107,7 @@ def bundles_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Add an entry with its name to a channel of the package, or remove the bundle.",
 )
 def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
-    told = 0
+    similar = SimilarNames()
     for bundle in whole.catalog.bundles:
         package = bundle.package
         entries = whole.in_channels.get(package, frozenset())
@@ -116,9 +115,9 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
         if is_checkable and bundle.name not in entries:
             whose = f"package {quoted(package)}, bundle {quoted(bundle.name)}"
             message = f"{whose} not found in any channel entries"
-            told += 1
-            similar = near(bundle.name, entries - whole.packages[package].bundles.keys()) if told <= _ADVISED else None
-            hint = f"A channel has the entry {quoted(similar)}, which has no bundle: use one name." if similar else None
+            bundles = whole.packages[package].bundles
+            found = similar.near(bundle.name, (name for name in entries if name not in bundles))
+            hint = f"A channel has the entry {quoted(found)}, which has no bundle: use one name." if found else None
             yield Problem(message=message, place=at(bundle.origin, "name"), hint=hint)
 
 
@@ -128,7 +127,7 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Add an `olm.bundle` of that name, or remove the entry: names in `replaces` and `skips` need no bundle.",
 )
 def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
-    told = 0
+    similar = SimilarNames()
     for channel in whole.catalog.channels:
         if channel.package not in whole.known or not whole.is_complete(channel.package):
             continue
@@ -140,8 +139,7 @@ def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
             blobs = f"no olm.bundle blobs found in package {quoted(channel.package)}"
             message = f"{blobs} for olm.channel entries [{' '.join(sorted(missing))}] (channel {quoted(channel.name)})"
             place = at(channel.origin, "entries", min(missing.values()), "name")
-            told += 1
-            hint = _hint_for_entries(whole, channel, sorted(missing)) if told <= _ADVISED else None
+            hint = _hint_for_entries(whole, channel, min(missing), similar)
             yield Problem(message=message, place=place, hint=hint)
 
 
@@ -154,7 +152,9 @@ def default_channel_is_set(whole: WholeCatalog) -> Iterator[Problem]:
     for package in whole.catalog.packages:
         if not package.default_channel:
             message = f"default channel must be set for package {quoted(package.name)}"
-            yield Problem(message=message, place=at(package.origin), hint=_hint_for_default(whole, package.name))
+            yield Problem(
+                message=message, place=at(package.origin), hint=_hint_for_default(whole, package.name, SimilarNames())
+            )
 
 
 @FAMILY.rule(
@@ -177,11 +177,12 @@ def package_has_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
 )
 def channels_have_entries(whole: WholeCatalog) -> Iterator[Problem]:
     empty = "channel must contain at least one bundle"
+    similar = SimilarNames()
     for package in whole.catalog.packages:
         channels, default = whole.packages[package.name].channels, package.default_channel
         if default and default not in channels and whole.is_complete(package.name):
             message = f"{empty}: default channel {quoted(default)} of package {quoted(package.name)} does not exist"
-            hint = _hint_for_default(whole, package.name, default)
+            hint = _hint_for_default(whole, package.name, similar, default)
             yield Problem(message=message, place=at(package.origin, "defaultChannel"), hint=hint)
     for channel in whole.catalog.channels:
         if not channel.entries:
@@ -225,26 +226,26 @@ def _others(number: int) -> str:
     return f" (and {counted(number, 'other blob')})" if number else ""
 
 
-def _hint_for_package(whole: WholeCatalog, package: str) -> str | None:
+def _hint_for_package(whole: WholeCatalog, package: str, similar: SimilarNames) -> str | None:
     if not package:
         return "Write the name of the package in `package`."
-    similar = near(package, whole.known)
-    if similar is not None:
-        return f"Did you mean {quoted(similar)}? Otherwise add an `olm.package`: `rukpakctl catalog init {package}`."
+    meant = similar.meant(package, whole.known)
+    if meant is not None:
+        return f"{meant} Otherwise add an `olm.package`: `rukpakctl catalog init {package}`."
     return f"Add an `olm.package` with this name: `rukpakctl catalog init {package}` prints one."
 
 
-def _hint_for_entries(whole: WholeCatalog, channel: Channel, missing: list[str]) -> str | None:
-    unused = whole.packages[channel.package].bundles.keys() - whole.in_channels[channel.package]
-    similar = near(missing[0], unused)
-    return f"Did you mean {quoted(similar)} for {quoted(missing[0])}? Otherwise add the bundle." if similar else None
+def _hint_for_entries(whole: WholeCatalog, channel: Channel, entry: str, similar: SimilarNames) -> str | None:
+    used = whole.in_channels[channel.package]
+    found = similar.near(entry, (name for name in whole.packages[channel.package].bundles if name not in used))
+    return f"Did you mean {quoted(found)} for {quoted(entry)}? Otherwise add the bundle." if found else None
 
 
-def _hint_for_default(whole: WholeCatalog, package: str, default: str = "") -> str | None:
+def _hint_for_default(whole: WholeCatalog, package: str, similar: SimilarNames, default: str = "") -> str | None:
     channels = whole.packages[package].channels
     names = sorted(name for name, channel in channels.items() if name and channel.entries)
     if not names:
         return "Add an `olm.channel` of the package, and name it in `defaultChannel`." if not channels else None
-    similar = near(default, names) if default else None
-    meant = f"Did you mean {quoted(similar)}? " if similar else ""
-    return f"{meant}Channels of the package: {named(names)}."
+    meant = similar.meant(default, names) if default else None
+    listed = f"Channels of the package: {named(names)}."
+    return f"{meant} {listed}" if meant else listed

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Deprecation, Deprecations
-from rukpak_py.catalog.similar_names import near
+from rukpak_py.catalog.similar_names import SimilarNames
 from rukpak_py.catalog.whole_catalog import WholeCatalog, at
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem
@@ -44,14 +44,14 @@ def package_is_named(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Correct the name, or remove the blob.",
 )
 def package_is_known(whole: WholeCatalog) -> Iterator[Problem]:
+    similar = SimilarNames()
     told = {channel.package for channel in whole.catalog.channels} | {one.package for one in whole.catalog.bundles}
     for blob in whole.catalog.deprecations:
         package = blob.package
         if package and package not in whole.known and package not in told and whole.is_complete(package):
             told.add(package)
             message = f"cannot apply deprecations to an unknown package {quoted(package)}"
-            similar = near(package, whole.known)
-            hint = f"Did you mean {quoted(similar)}?" if similar else None
+            hint = similar.meant(package, whole.known)
             yield Problem(message=message, place=at(blob.origin, "package"), hint=hint)
 
 
@@ -106,13 +106,13 @@ def references_are_given_once(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Correct the name, or remove the entry: a bundle that the catalog does not have need not be deprecated.",
 )
 def bundle_exists(whole: WholeCatalog) -> Iterator[Problem]:
+    similar = SimilarNames()
     for blob, number, entry in _entries(whole, BUNDLE):
         if not _exists(whole, blob, entry) and whole.is_complete(blob.package):
             message = (
                 f"cannot deprecate bundle {quoted(entry.name)} for package {quoted(blob.package)}: bundle not found"
             )
-            similar = near(entry.name, whole.packages[blob.package].bundles)
-            hint = f"Did you mean {quoted(similar)}?" if similar else None
+            hint = similar.meant(entry.name, whole.packages[blob.package].bundles)
             yield Problem(message=message, place=_at_reference(blob, number, "name"), hint=hint)
 
 
@@ -122,12 +122,12 @@ def bundle_exists(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Correct the name, or remove the entry.",
 )
 def channel_exists(whole: WholeCatalog) -> Iterator[Problem]:
+    similar = SimilarNames()
     for blob, number, entry in _entries(whole, CHANNEL):
         if not _exists(whole, blob, entry) and whole.is_complete(blob.package):
             package = quoted(blob.package)
             message = f"cannot deprecate channel {quoted(entry.name)} for package {package}: channel not found"
-            similar = near(entry.name, whole.packages[blob.package].channels)
-            hint = f"Did you mean {quoted(similar)}?" if similar else None
+            hint = similar.meant(entry.name, whole.packages[blob.package].channels)
             yield Problem(message=message, place=_at_reference(blob, number, "name"), hint=hint)
 
 

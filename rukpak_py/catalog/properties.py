@@ -7,7 +7,7 @@ takes it: text that begins as JSON passes as it is.
 
 import binascii
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 from msgspec import UNSET
@@ -28,6 +28,7 @@ from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core import versions
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import DEFAULT_LIMITS
 
 CHANNEL_PROPERTY: Final = "olm.channel"
 
@@ -80,6 +81,9 @@ TYPES: Final[dict[str, Struct]] = {
 }
 _JSON_START: Final = b"{"
 _BYTES: Final = range(256)
+# A file may hold very many objects, and each could be a few bytes of aliases that become megabytes.
+_ALIASES_FREE: Final = 4096
+_MOST_GROWTH: Final = 10
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -117,8 +121,9 @@ def defect_of_object(one: Property, index: int) -> PropertyDefect | None:
         return PropertyDefect(path=path, text=f"{undecoded}: illegal base64 data")
     if decoded.lstrip().startswith(_JSON_START):
         return None
+    limits = replace(DEFAULT_LIMITS, rendered_bytes=_ALIASES_FREE + _MOST_GROWTH * len(decoded))
     try:
-        yaml.load(decoded)
+        yaml.load(decoded, limits=limits)
     except ContentError as error:
         return PropertyDefect(path=path, text=f"convert bundle object property at index {index} to JSON: {error}")
     return None

@@ -7,6 +7,7 @@ from typing import Final
 
 _COMPARED: Final = 300
 _LONGEST: Final = 100  # characters of a name
+_ADVISED: Final = 50
 
 
 def near(name: str, names: Iterable[str]) -> str | None:
@@ -16,3 +17,19 @@ def near(name: str, names: Iterable[str]) -> str | None:
     compared = nsmallest(_COMPARED, (one for one in names if len(one) <= _LONGEST))
     found = get_close_matches(name, compared, n=1, cutoff=0.7)
     return found[0] if found else None
+
+
+class SimilarNames:
+    """Looks names up for the first problems of a rule; a catalog may have very many of the same kind."""
+
+    def __init__(self) -> None:
+        self._left = _ADVISED
+
+    def near(self, name: str, names: Iterable[str]) -> str | None:
+        self._left -= 1
+        return near(name, names) if self._left >= 0 else None
+
+    def meant(self, name: str, names: Iterable[str]) -> str | None:
+        """The similar name as advice."""
+        found = self.near(name, names)
+        return f'Did you mean "{found}"?' if found is not None else None

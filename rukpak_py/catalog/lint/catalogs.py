@@ -7,7 +7,7 @@ from rukpak_py.catalog.dependencies import Dependency, Satisfaction, dependencie
 from rukpak_py.catalog.model import CONSTRAINT, Channel, Entry
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.providers import Providers
-from rukpak_py.catalog.similar_names import near
+from rukpak_py.catalog.similar_names import SimilarNames
 from rukpak_py.catalog.whole_catalog import PackageVersions, WholeCatalog, at
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
@@ -31,17 +31,18 @@ def _entries(whole: WholeCatalog) -> Iterator[tuple[PackageIndex, Channel, int, 
     hint="Correct the name, or remove it where the bundle was never published.",
 )
 def named_bundles_exist(whole: WholeCatalog) -> Iterator[Problem]:
+    similar = SimilarNames()
     for index in whole.packages.values():
         if not whole.is_complete(index.name):
             continue
         versions = PackageVersions(index=index)
         for name, graph in index.graphs.items():
             if graph.entries:
-                yield from _names_without_bundles(index, index.channels[name], graph, versions)
+                yield from _names_without_bundles(index, index.channels[name], graph, versions, similar)
 
 
 def _names_without_bundles(
-    index: PackageIndex, channel: Channel, graph: ChannelGraph, versions: PackageVersions
+    index: PackageIndex, channel: Channel, graph: ChannelGraph, versions: PackageVersions, similar: SimilarNames
 ) -> Iterator[Problem]:
     oldest = min(map(versions.order, graph.entries))
     tail = graph.chain.visited[-1] if graph.chain.visited else None
@@ -50,8 +51,7 @@ def _names_without_bundles(
             if field == "replaces" and entry.name == tail:
                 continue
             if name and name not in index.bundles and versions.of(name) and versions.order(name) > oldest:
-                similar = near(name, index.bundles) if field == "replaces" else None
-                hint = f"Did you mean {quoted(similar)}?" if similar else None
+                hint = similar.meant(name, index.bundles) if field == "replaces" else None
                 message = f"{quoted(entry.name)} {field} {quoted(name)}, which is not a bundle of the package"
                 yield Problem(message=message, place=at(channel.origin, "entries", number, *path), hint=hint)
 
