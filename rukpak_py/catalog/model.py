@@ -37,10 +37,15 @@ NOWHERE = Origin()
 
 
 class Property(msgspec.Struct, frozen=True, kw_only=True):
-    """`value` is UNSET where the file gives none, which is no property that a reader takes."""
+    """`value` is UNSET where the file gives none, which is no property that a reader takes.
+
+    `text` is the JSON of a value that is not written with its keys sorted and without escapes for HTML, which is the
+    case of some that are made from a bundle; empty for all others.
+    """
 
     type: str
     value: Any = UNSET
+    text: str = ""
 
 
 class RelatedImage(msgspec.Struct, frozen=True, kw_only=True):
