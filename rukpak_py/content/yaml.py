@@ -33,11 +33,16 @@ def load_all(data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudg
 
 
 def documents(
-    data: bytes, *, limits: Limits = DEFAULT_LIMITS, aliases: AliasBudget | None = None, are_decoded: bool = False
+    data: bytes,
+    *,
+    limits: Limits = DEFAULT_LIMITS,
+    aliases: AliasBudget | None = None,
+    are_decoded: bool = False,
+    unsigned: bool = False,
 ) -> Iterator[Any]:
     """The same one by one: those in front of a defect come out before its error.
 
-    `are_decoded`: as readers do that decode each value at once, see `pieces`.
+    `are_decoded`: as readers do that decode each value at once, see `pieces`. `unsigned`: as `load` has it, in YAML.
     """
     check_size(data, limits)
     aliases = AliasBudget(limits) if aliases is None else aliases
@@ -47,5 +52,7 @@ def documents(
             yield piece.value
             continue
         chunk, line, column = piece
-        value, nodes = load_document(chunk, limits=limits, line=line, column=column, nodes=nodes, aliases=aliases)
+        value, nodes = load_document(
+            chunk, limits=limits, line=line, column=column, nodes=nodes, aliases=aliases, unsigned=unsigned
+        )
         yield value
