@@ -8,11 +8,12 @@ from rukpak_py.catalog import bundle_checks
 from rukpak_py.catalog.blobs import Blob
 from rukpak_py.catalog.fields import as_written
 from rukpak_py.catalog.lint import blobs, bundles
-from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Origin, Package
+from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Package
+from rukpak_py.catalog.places import place_in
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.rules import Family, Place, Problem, Rule
+from rukpak_py.formats.rules import Family, Problem, Rule
 
 _ORIGIN: Final = "operator-framework/operator-registry"
 PACKAGE_FAMILY: Family[Package] = Family(title="Packages of a catalog", origin=_ORIGIN)
@@ -44,10 +45,6 @@ def problems_of_blob(blob: Blob, value: Any, *, is_linted: bool = False) -> Iter
                 yield rule, replace(problem, place=place)
 
 
-def _at(origin: Origin, *path: str | int) -> Place:
-    return Place(file=origin.file, document=origin.document, path=path)
-
-
 @PACKAGE_FAMILY.rule(
     "FBC-C01",
     title="A package has a name",
@@ -55,7 +52,7 @@ def _at(origin: Origin, *path: str | int) -> Place:
 )
 def package_is_named(package: Package) -> Iterator[Problem]:
     if not package.name:
-        yield Problem(message="config contains package with no name", place=_at(package.origin))
+        yield Problem(message="config contains package with no name", place=place_in(package.origin))
 
 
 @PACKAGE_FAMILY.rule(
@@ -67,7 +64,7 @@ def package_name_is_a_label(package: Package) -> Iterator[Problem]:
     reasons = dns.label(package.name) if package.name else []
     if reasons:
         message = f"invalid package name {quoted(package.name)}: [{' '.join(reasons)}]"
-        yield Problem(message=message, place=_at(package.origin, "name"))
+        yield Problem(message=message, place=place_in(package.origin, "name"))
 
 
 @CHANNEL_FAMILY.rule(
@@ -78,7 +75,7 @@ def package_name_is_a_label(package: Package) -> Iterator[Problem]:
 def channel_is_named(channel: Channel) -> Iterator[Problem]:
     if not channel.name:
         message = f"package {quoted(channel.package)} contains channel with no name"
-        yield Problem(message=message, place=_at(channel.origin))
+        yield Problem(message=message, place=place_in(channel.origin))
 
 
 @CHANNEL_FAMILY.rule(
@@ -94,7 +91,7 @@ def entries_are_given_once(channel: Channel) -> Iterator[Problem]:
             told.add(entry.name)
             whose = f"package {quoted(channel.package)}, channel {quoted(channel.name)}"
             message = f"invalid {whose}: duplicate entry {quoted(entry.name)}"
-            yield Problem(message=message, place=_at(channel.origin, "entries", index))
+            yield Problem(message=message, place=place_in(channel.origin, "entries", index))
         known.add(entry.name)
 
 
@@ -108,7 +105,7 @@ def skipped_bundles_are_named(channel: Channel) -> Iterator[Problem]:
         for number, name in enumerate(entry.skips):
             if not name:
                 message = f"skip[{number}] is empty {_of(channel, entry.name)}"
-                yield Problem(message=message, place=_at(channel.origin, "entries", index, "skips", number))
+                yield Problem(message=message, place=place_in(channel.origin, "entries", index, "skips", number))
 
 
 @CHANNEL_FAMILY.rule(
@@ -124,7 +121,7 @@ def skip_ranges_are_ranges(channel: Channel) -> Iterator[Problem]:
             Range.parse(entry.skip_range)
         except ValueError as error:
             message = f"invalid skipRange {quoted(entry.skip_range)}: {error} {_of(channel, entry.name)}"
-            place = _at(channel.origin, "entries", index, "skipRange")
+            place = place_in(channel.origin, "entries", index, "skipRange")
             yield Problem(message=message, place=place, hint=_range_hint(entry.skip_range))
 
 

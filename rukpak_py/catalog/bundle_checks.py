@@ -6,6 +6,7 @@ from typing import Final
 
 from rukpak_py.catalog.image_names import problem_of_image
 from rukpak_py.catalog.model import BUNDLE_OBJECT, PACKAGE_PROPERTY, Bundle
+from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.properties import PackageProperty, defect_of_object, defects_of, package_property
 from rukpak_py.core import versions
 from rukpak_py.core.go_text import quoted
@@ -14,10 +15,6 @@ from rukpak_py.formats.rules import Family, Place, Problem
 FAMILY: Family[Bundle] = Family(title="Bundles of a catalog", origin="operator-framework/operator-registry")
 
 _LONGEST_RELEASE: Final = 20
-
-
-def place_in(bundle: Bundle, *path: str | int) -> Place:
-    return Place(file=bundle.origin.file, document=bundle.origin.document, path=path)
 
 
 @FAMILY.rule(
@@ -30,7 +27,7 @@ def package_is_named(bundle: Bundle) -> Iterator[Problem]:
         message = f"package name must be set for bundle {quoted(bundle.name)}"
         found = package_property(bundle)
         hint = f"Add `package: {found.package}`, as its property says." if found and found.package else None
-        yield Problem(message=message, place=place_in(bundle), hint=hint)
+        yield Problem(message=message, place=place_in(bundle.origin), hint=hint)
 
 
 @FAMILY.rule(
@@ -41,7 +38,7 @@ def package_is_named(bundle: Bundle) -> Iterator[Problem]:
 def bundle_is_named(bundle: Bundle) -> Iterator[Problem]:
     if not bundle.name:
         message = f"name must be set (bundle of package {quoted(bundle.package)})"
-        yield Problem(message=message, place=place_in(bundle))
+        yield Problem(message=message, place=place_in(bundle.origin))
 
 
 @FAMILY.rule(
@@ -55,13 +52,13 @@ def objects_are_manifests(bundle: Bundle) -> Iterator[Problem]:
         if defect is not None:
             whose = f"package {quoted(bundle.package)}, bundle {quoted(bundle.name)}"
             message = f"read bundle objects: {whose}: {defect.text}"
-            yield Problem(message=message, place=place_in(bundle, "properties", index, *defect.path))
+            yield Problem(message=message, place=place_in(bundle.origin, "properties", index, *defect.path))
 
 
 @FAMILY.rule(
     "FBC-C11",
     title="Properties have values of their type",
-    hint="Write the value as the type of the property has it; a version is a string, best in quotes.",
+    hint="Write the value as the type of the property has it; strings that look like numbers stand in quotes.",
 )
 def properties_have_their_type(bundle: Bundle) -> Iterator[Problem]:
     for index, one in enumerate(bundle.properties):
@@ -69,7 +66,7 @@ def properties_have_their_type(bundle: Bundle) -> Iterator[Problem]:
             parse = f"parse property[{index}] of type {quoted(one.type)}"
             message = f"parse properties for bundle {quoted(bundle.name)}: {parse}: {defect.text}"
             hint = None if defect.path else "Add the `value` of the property; null is one, too."
-            place = place_in(bundle, "properties", index, *defect.path)
+            place = place_in(bundle.origin, "properties", index, *defect.path)
             yield Problem(message=message, place=place, hint=hint)
 
 
@@ -86,7 +83,7 @@ def there_is_one_package_property(bundle: Bundle) -> Iterator[Problem]:
     message = f'{whose} must have exactly 1 "{PACKAGE_PROPERTY}" property, found {len(found)}'
     near = () if found else get_close_matches(PACKAGE_PROPERTY, {one.type for one in bundle.properties[:100]}, n=1)
     hint = f"The bundle has a property {quoted(near[0])}: did you mean `{PACKAGE_PROPERTY}`?" if near else None
-    place = place_in(bundle, "properties", found[1]) if found else place_in(bundle, "properties")
+    place = place_in(bundle.origin, "properties", found[1]) if found else place_in(bundle.origin, "properties")
     yield Problem(message=message, place=place, hint=hint)
 
 
@@ -115,12 +112,12 @@ def images_are_references(bundle: Bundle) -> Iterator[Problem]:
     whose = f"package {quoted(bundle.package)} bundle {quoted(bundle.name)}"
     reason = problem_of_image(bundle.image)
     if reason is not None:
-        yield Problem(message=f"{whose} image: {reason}", place=place_in(bundle, "image"))
+        yield Problem(message=f"{whose} image: {reason}", place=place_in(bundle.origin, "image"))
     for index, related in enumerate(bundle.related_images):
         reason = problem_of_image(related.image)
         if reason is not None:
             message = f"{whose} relatedImages[{index}].image: {reason}"
-            yield Problem(message=message, place=place_in(bundle, "relatedImages", index, "image"))
+            yield Problem(message=message, place=place_in(bundle.origin, "relatedImages", index, "image"))
 
 
 @FAMILY.rule(
@@ -131,7 +128,9 @@ def images_are_references(bundle: Bundle) -> Iterator[Problem]:
 )
 def bundle_has_an_image(bundle: Bundle) -> Iterator[Problem]:
     if not bundle.image and not bundle.has_objects:
-        yield Problem(message=f"bundle image must be set for bundle {quoted(bundle.name)}", place=place_in(bundle))
+        yield Problem(
+            message=f"bundle image must be set for bundle {quoted(bundle.name)}", place=place_in(bundle.origin)
+        )
 
 
 @FAMILY.rule(
@@ -181,7 +180,7 @@ def name_holds_the_release(bundle: Bundle) -> Iterator[Problem]:
     expected = f"{bundle.package}-v{found.version}-{found.release}"
     if bundle.name != expected:
         message = f"name {quoted(bundle.name)} does not match normalized name {quoted(expected)}"
-        yield Problem(message=message, place=place_in(bundle, "name"))
+        yield Problem(message=message, place=place_in(bundle.origin, "name"))
 
 
 @FAMILY.rule(
@@ -197,7 +196,7 @@ def release_is_the_only_build(bundle: Bundle) -> Iterator[Problem]:
 
 
 def _in_property(bundle: Bundle, found: PackageProperty, name: str) -> Place:
-    return place_in(bundle, *found.path(name, bundle.properties[found.index].value))
+    return place_in(bundle.origin, *found.path(name, bundle.properties[found.index].value))
 
 
 def _tolerated(version: str) -> str | None:

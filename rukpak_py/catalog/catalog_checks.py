@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Iterator
 
 from rukpak_py.catalog.model import Bundle, Channel, Origin
+from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.properties import package_property
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import WholeCatalog, at
+from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.text import counted, named
 from rukpak_py.formats.rules import Family, Problem
@@ -27,7 +28,7 @@ def packages_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
     for package in whole.catalog.packages:
         if package.name in first and package.name:
             message = f"duplicate package {quoted(package.name)}"
-            yield Problem(message=message + _also_in(first[package.name]), place=at(package.origin, "name"))
+            yield Problem(message=message + _also_in(first[package.name]), place=place_in(package.origin, "name"))
         first.setdefault(package.name, package.origin)
 
 
@@ -46,7 +47,7 @@ def channels_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
             told.add(channel.package)
             others = _others(counts[channel.package] - 1)
             message = f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}{others}"
-            place = at(channel.origin, "package")
+            place = place_in(channel.origin, "package")
             yield Problem(message=message, place=place, hint=_hint_for_package(whole, channel.package, similar))
 
 
@@ -61,7 +62,7 @@ def channels_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
         key = (channel.package, channel.name)
         if key in first and channel.name:
             message = f"package {quoted(channel.package)} has duplicate channel {quoted(channel.name)}"
-            yield Problem(message=message + _also_in(first[key]), place=at(channel.origin, "name"))
+            yield Problem(message=message + _also_in(first[key]), place=place_in(channel.origin, "name"))
         first.setdefault(key, channel.origin)
 
 
@@ -82,7 +83,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
             message = (
                 f"unknown package {quoted(package)} for bundle {quoted(bundle.name)}{_others(counts[package] - 1)}"
             )
-            place = at(bundle.origin, "package")
+            place = place_in(bundle.origin, "package")
             yield Problem(message=message, place=place, hint=_hint_for_package(whole, package, similar))
 
 
@@ -97,7 +98,7 @@ def bundles_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
         key = (bundle.package, bundle.name)
         if key in first and bundle.package:
             message = f"package {quoted(bundle.package)} has duplicate bundle {quoted(bundle.name)}"
-            yield Problem(message=message + _also_in(first[key]), place=at(bundle.origin, "name"))
+            yield Problem(message=message + _also_in(first[key]), place=place_in(bundle.origin, "name"))
         first.setdefault(key, bundle.origin)
 
 
@@ -118,7 +119,7 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
             bundles = whole.packages[package].bundles
             found = similar.near(bundle.name, (name for name in entries if name not in bundles))
             hint = f"A channel has the entry {quoted(found)}, which has no bundle: use one name." if found else None
-            yield Problem(message=message, place=at(bundle.origin, "name"), hint=hint)
+            yield Problem(message=message, place=place_in(bundle.origin, "name"), hint=hint)
 
 
 @FAMILY.rule(
@@ -138,7 +139,7 @@ def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
         if missing:
             blobs = f"no olm.bundle blobs found in package {quoted(channel.package)}"
             message = f"{blobs} for olm.channel entries [{' '.join(sorted(missing))}] (channel {quoted(channel.name)})"
-            place = at(channel.origin, "entries", min(missing.values()), "name")
+            place = place_in(channel.origin, "entries", min(missing.values()), "name")
             hint = _hint_for_entries(whole, channel, min(missing), similar)
             yield Problem(message=message, place=place, hint=hint)
 
@@ -152,9 +153,7 @@ def default_channel_is_set(whole: WholeCatalog) -> Iterator[Problem]:
     for package in whole.catalog.packages:
         if not package.default_channel:
             message = f"default channel must be set for package {quoted(package.name)}"
-            yield Problem(
-                message=message, place=at(package.origin), hint=_hint_for_default(whole, package.name, SimilarNames())
-            )
+            yield Problem(message=message, place=place_in(package.origin), hint=_channels_of(whole, package.name))
 
 
 @FAMILY.rule(
@@ -167,7 +166,7 @@ def package_has_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
         index = whole.packages[package.name]
         if not package.default_channel and not index.channels and whole.is_complete(package.name):
             message = f"package must contain at least one channel, package {quoted(package.name)} has none"
-            yield Problem(message=message, place=at(package.origin))
+            yield Problem(message=message, place=place_in(package.origin))
 
 
 @FAMILY.rule(
@@ -182,12 +181,13 @@ def channels_have_entries(whole: WholeCatalog) -> Iterator[Problem]:
         channels, default = whole.packages[package.name].channels, package.default_channel
         if default and default not in channels and whole.is_complete(package.name):
             message = f"{empty}: default channel {quoted(default)} of package {quoted(package.name)} does not exist"
-            hint = _hint_for_default(whole, package.name, similar, default)
-            yield Problem(message=message, place=at(package.origin, "defaultChannel"), hint=hint)
+            hints = (similar.meant(default, channels), _channels_of(whole, package.name))
+            hint = " ".join(filter(None, hints)) or None
+            yield Problem(message=message, place=place_in(package.origin, "defaultChannel"), hint=hint)
     for channel in whole.catalog.channels:
         if not channel.entries:
             message = f"{empty}: channel {quoted(channel.name)} of package {quoted(channel.package)} is empty"
-            yield Problem(message=message, place=at(channel.origin))
+            yield Problem(message=message, place=place_in(channel.origin))
 
 
 @FAMILY.rule(
@@ -211,7 +211,7 @@ def versions_are_given_once(whole: WholeCatalog) -> Iterator[Problem]:
                 second = bundles[1]
                 found = package_property(second)
                 path = found.path("version", second.properties[found.index].value) if found else ()
-                yield Problem(message=message, place=at(second.origin, *path))
+                yield Problem(message=message, place=place_in(second.origin, *path))
 
 
 def _is_missing(whole: WholeCatalog, package: str) -> bool:
@@ -241,11 +241,9 @@ def _hint_for_entries(whole: WholeCatalog, channel: Channel, entry: str, similar
     return f"Did you mean {quoted(found)} for {quoted(entry)}? Otherwise add the bundle." if found else None
 
 
-def _hint_for_default(whole: WholeCatalog, package: str, similar: SimilarNames, default: str = "") -> str | None:
+def _channels_of(whole: WholeCatalog, package: str) -> str | None:
     channels = whole.packages[package].channels
     names = sorted(name for name, channel in channels.items() if name and channel.entries)
-    if not names:
-        return "Add an `olm.channel` of the package, and name it in `defaultChannel`." if not channels else None
-    meant = similar.meant(default, names) if default else None
-    listed = f"Channels of the package: {named(names)}."
-    return f"{meant} {listed}" if meant else listed
+    if names:
+        return f"Channels of the package: {named(names)}."
+    return "Add an `olm.channel` of the package, and name it in `defaultChannel`." if not channels else None

@@ -3,8 +3,9 @@
 from collections.abc import Iterator
 
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Deprecation, Deprecations
+from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import WholeCatalog, at
+from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem
 
@@ -23,7 +24,7 @@ def _entries(whole: WholeCatalog, schema: str | None = None) -> Iterator[tuple[D
 
 
 def _at_reference(blob: Deprecations, number: int, *path: str) -> Place:
-    return at(blob.origin, "entries", number, "reference", *path)
+    return place_in(blob.origin, "entries", number, "reference", *path)
 
 
 @FAMILY.rule(
@@ -35,7 +36,7 @@ def package_is_named(whole: WholeCatalog) -> Iterator[Problem]:
     for number, blob in enumerate(whole.catalog.deprecations):
         if not blob.package:
             message = f"package name must be set for deprecation item {number}"
-            yield Problem(message=message, place=at(blob.origin))
+            yield Problem(message=message, place=place_in(blob.origin))
 
 
 @FAMILY.rule(
@@ -52,7 +53,7 @@ def package_is_known(whole: WholeCatalog) -> Iterator[Problem]:
             told.add(package)
             message = f"cannot apply deprecations to an unknown package {quoted(package)}"
             hint = similar.meant(package, whole.known)
-            yield Problem(message=message, place=at(blob.origin, "package"), hint=hint)
+            yield Problem(message=message, place=place_in(blob.origin, "package"), hint=hint)
 
 
 @FAMILY.rule(
@@ -65,7 +66,7 @@ def package_has_one_blob(whole: WholeCatalog) -> Iterator[Problem]:
     for blob in whole.catalog.deprecations:
         if blob.package in known:
             message = f"expected a maximum of one deprecation per package: {quoted(blob.package)}"
-            yield Problem(message=message, place=at(blob.origin, "package"))
+            yield Problem(message=message, place=place_in(blob.origin, "package"))
         elif blob.package in whole.known:
             known.add(blob.package)
 
@@ -190,7 +191,7 @@ def _without_message(whole: WholeCatalog, schema: str) -> Iterator[Problem]:
             named = f" {quoted(entry.name)} of" if entry.name else ""
             whose = f"({schema.removeprefix('olm.')}{named} {quoted(blob.package)})"
             message = f"invalid deprecation: message must be set {whose}"
-            yield Problem(message=message, place=at(blob.origin, "entries", number))
+            yield Problem(message=message, place=place_in(blob.origin, "entries", number))
 
 
 def _exists(whole: WholeCatalog, blob: Deprecations, entry: Deprecation) -> bool:

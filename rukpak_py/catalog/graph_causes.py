@@ -12,8 +12,8 @@ from itertools import pairwise
 from typing import Final
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
+from rukpak_py.catalog.package_versions import PackageVersions
 from rukpak_py.catalog.similar_names import near
-from rukpak_py.catalog.whole_catalog import PackageVersions
 from rukpak_py.core.go_text import quoted
 
 EXPLAINED: Final = 10  # heads or stranded entries that are explained; the others are alike

@@ -17,7 +17,9 @@ from rukpak_py.catalog.graph_causes import (
     wrong_edges,
 )
 from rukpak_py.catalog.model import Channel
-from rukpak_py.catalog.whole_catalog import PackageVersions, WholeCatalog, at, at_entry
+from rukpak_py.catalog.package_versions import PackageVersions
+from rukpak_py.catalog.places import place_in, place_of_entry
+from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem
 
@@ -68,7 +70,7 @@ def channel_has_one_head(whole: WholeCatalog) -> Iterator[Problem]:
         if len(one.graph.heads) > 1:
             message = f"multiple channel heads found in graph: {', '.join(one.graph.heads)} {one.name}"
             missing = missing_edges(one.graph, one.versions)
-            place = at_entry(one.channel, missing[0].name, "name")
+            place = place_of_entry(one.channel, missing[0].name, "name")
             more = len(one.graph.heads) - 1 - len(missing)
             hint = _advice(missing, f"So for {more} more." if more else "")
             yield Problem(message=message, place=place, hint=hint)
@@ -99,13 +101,15 @@ def no_entry_is_stranded(whole: WholeCatalog) -> Iterator[Problem]:
         if stranded:
             message = f"channel contains one or more stranded bundles: {', '.join(stranded)} {one.name}"
             remedies = stranding_edges(one.graph, one.versions)
-            yield Problem(message=message, place=at_entry(one.channel, stranded[0], "name"), hint=_advice(remedies))
+            yield Problem(
+                message=message, place=place_of_entry(one.channel, stranded[0], "name"), hint=_advice(remedies)
+            )
 
 
 def _place(one: _Subject, wrong: list[Remedy]) -> Place:
     if not wrong:
-        return at(one.channel.origin, "entries")
-    return at_entry(one.channel, wrong[0].entry, wrong[0].field)
+        return place_in(one.channel.origin, "entries")
+    return place_of_entry(one.channel, wrong[0].entry, wrong[0].field)
 
 
 def _advice(remedies: list[Remedy], more: str = "") -> str | None:

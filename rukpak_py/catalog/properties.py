@@ -13,6 +13,7 @@ from typing import Any, Final
 from msgspec import UNSET
 
 from rukpak_py.catalog.blobs import is_base64
+from rukpak_py.catalog.bundle_order import parse_version
 from rukpak_py.catalog.fields import Map, Schema, Struct, defects, is_exact, member
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
@@ -26,7 +27,6 @@ from rukpak_py.catalog.model import (
 )
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.core import versions
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 
@@ -153,11 +153,7 @@ class PackageProperty:
 
     @property
     def has_valid_version(self) -> bool:
-        try:
-            versions.strict(self.version)
-        except ValueError:
-            return False
-        return True
+        return parse_version(self.version) is not None
 
     def path(self, name: str, value: Any) -> Path:
         return ("properties", self.index, "value", member(value or {}, name)[0])

@@ -8,10 +8,11 @@ from typing import Final
 from rukpak_py.catalog.blobs import is_base64
 from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import traps
-from rukpak_py.catalog.model import Channel, CustomBlob, Origin, Package
+from rukpak_py.catalog.model import Channel, CustomBlob, Package
+from rukpak_py.catalog.places import place_in
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
-from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.rules import Family, Problem
 
 PACKAGES: Family[Package] = Family(title="Advice for packages", origin="rukpak-py")
 CHANNELS: Family[Channel] = Family(title="Advice for channels", origin="rukpak-py")
@@ -22,10 +23,6 @@ _CHANNEL_NAME: Final = re.compile(r"[A-Za-z0-9]++(?:[._-]++[A-Za-z0-9]++)*+")
 _LONGEST_NAME: Final = 63
 _SERVED: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*+")
 _RESERVED: Final = "olm."
-
-
-def place_in(origin: Origin, *path: str | int) -> Place:
-    return Place(file=origin.file, document=origin.document, path=path)
 
 
 @PACKAGES.rule(

@@ -7,7 +7,7 @@ import msgspec
 
 from rukpak_py.catalog.fields import member
 from rukpak_py.catalog.image_names import is_pinned, problem_of_image
-from rukpak_py.catalog.lint.blobs import RANGE_TRAP, place_in
+from rukpak_py.catalog.lint.blobs import RANGE_TRAP
 from rukpak_py.catalog.lint.range_traps import traps
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
@@ -19,6 +19,7 @@ from rukpak_py.catalog.model import (
     REQUIRED_PACKAGE,
     Bundle,
 )
+from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.properties import TYPES, package_property
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted

@@ -6,9 +6,11 @@ from rukpak_py.catalog.channel_graph import ChannelGraph
 from rukpak_py.catalog.dependencies import Dependency, Satisfaction, dependencies_of
 from rukpak_py.catalog.model import CONSTRAINT, Channel, Entry
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.package_versions import PackageVersions
+from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.providers import Providers
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import PackageVersions, WholeCatalog, at
+from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
@@ -50,10 +52,11 @@ def _names_without_bundles(
         for field, name, path in _named(entry):
             if field == "replaces" and entry.name == tail:
                 continue
-            if name and name not in index.bundles and versions.of(name) and versions.order(name) > oldest:
+            is_absent = name and name not in index.bundles and name not in graph.entries
+            if is_absent and versions.of(name) and versions.order(name) > oldest:
                 hint = similar.meant(name, index.bundles) if field == "replaces" else None
                 message = f"{quoted(entry.name)} {field} {quoted(name)}, which is not a bundle of the package"
-                yield Problem(message=message, place=at(channel.origin, "entries", number, *path), hint=hint)
+                yield Problem(message=message, place=place_in(channel.origin, "entries", number, *path), hint=hint)
 
 
 @CATALOGS.rule(
@@ -72,7 +75,7 @@ def versions_grow(whole: WholeCatalog) -> Iterator[Problem]:
                 lower = versions.of(name) if name in index.bundles and name != entry.name else None
                 if upper is not None and lower is not None and lower > upper:
                     message = f"{quoted(entry.name)} {field} {quoted(name)}, which has the higher version {lower}"
-                    yield Problem(message=message, place=at(channel.origin, "entries", number, field))
+                    yield Problem(message=message, place=place_in(channel.origin, "entries", number, field))
 
 
 @CATALOGS.rule(
@@ -88,7 +91,7 @@ def skip_ranges_do_not_cover_themselves(whole: WholeCatalog) -> Iterator[Problem
         version = known.setdefault(index.name, PackageVersions(index=index)).of(entry.name)
         if covered is not None and version is not None and covered.contains(version):
             message = f"skipRange {quoted(entry.skip_range)} of {quoted(entry.name)} covers its own version {version}"
-            yield Problem(message=message, place=at(channel.origin, "entries", number, "skipRange"))
+            yield Problem(message=message, place=place_in(channel.origin, "entries", number, "skipRange"))
 
 
 @CATALOGS.rule(
@@ -105,7 +108,7 @@ def dependencies_are_provided(whole: WholeCatalog) -> Iterator[Problem]:
         for one in dependencies_of(bundle, providers):
             if one.satisfaction is Satisfaction.MISSING:
                 message = f"nothing in the catalog provides {_described(one)}, which {quoted(bundle.name)} depends on"
-                yield Problem(message=message, place=at(bundle.origin, "properties"))
+                yield Problem(message=message, place=place_in(bundle.origin, "properties"))
 
 
 @CATALOGS.rule(
@@ -122,7 +125,7 @@ def constraints_can_be_evaluated(whole: WholeCatalog) -> Iterator[Problem]:
                 problem = _problem_in(one) if one.form not in {"olm.package.required", "olm.gvk.required"} else None
                 if problem is not None:
                     message = f"a constraint of {quoted(bundle.name)} cannot be evaluated: {problem}"
-                    yield Problem(message=message, place=at(bundle.origin, "properties"))
+                    yield Problem(message=message, place=place_in(bundle.origin, "properties"))
 
 
 @CATALOGS.rule(
@@ -138,7 +141,7 @@ def default_channel_is_not_deprecated(whole: WholeCatalog) -> Iterator[Problem]:
             continue
         if index.deprecation_of_channel(package.default_channel) is not None:
             message = f"default channel {quoted(package.default_channel)} of package {quoted(index.name)} is deprecated"
-            yield Problem(message=message, place=at(package.origin, "defaultChannel"))
+            yield Problem(message=message, place=place_in(package.origin, "defaultChannel"))
 
 
 def _named(entry: Entry) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
