@@ -49,21 +49,25 @@ def missing_edges(graph: ChannelGraph, versions: PackageVersions, most: int = EX
     *others, newest = sorted(graph.heads, key=versions.order)
     ordered = sorted(graph.entries, key=versions.order)
     keys = [versions.order(name) for name in ordered]
-    dangling = _dangling(graph)
+    misspelled = _misspelled(graph, versions)
     taken: set[str] = set()  # entries whose `replaces` is given, or advised
     found = []
     for head in others[:most]:
-        similar = near(head, dangling)
-        if similar is not None and dangling[similar] not in taken and not _leads_to(graph, head, dangling[similar]):
-            entry = dangling[similar]
+        similar = near(head, misspelled)
+        entry = misspelled.get(similar or "")
+        is_newer = entry is not None and versions.order(entry) > versions.order(head)
+        if entry is not None and is_newer and entry not in taken and not _leads_to(graph, head, entry):
             taken.add(entry)
-            cause = f"{quoted(entry)} replaces {quoted(similar)}, which is no entry of the channel"
+            cause = f"{quoted(entry)} replaces {quoted(similar or '')}, which is no entry of the channel"
             found.append(Remedy(entry=entry, field="replaces", name=head, cause=cause))
             continue
-        cause = f"{quoted(head)} is replaced by no entry"
         start = bisect_right(keys, versions.order(head))
         newer = _successor(graph, head, ordered[start : start + EXPLAINED]) or newest
-        if graph.entries[newer].replaces or newer in taken:
+        replaced = graph.entries[newer].replaces
+        cause = f"{quoted(head)} is replaced by no entry"
+        if replaced and replaced not in graph.entries:
+            cause = f"{cause}; {quoted(newer)} replaces {quoted(replaced)}, which the channel does not have"
+        if replaced or newer in taken:
             found.append(Remedy(entry=newer, field="skips", name=head, cause=cause))
         else:
             taken.add(newer)
@@ -161,10 +165,13 @@ def _leads_to(graph: ChannelGraph, top: str, wanted: str) -> bool:
     return False
 
 
-def _dangling(graph: ChannelGraph) -> dict[str, str]:
-    """Names that an entry replaces and that are no entries, and the entry."""
-    entries = graph.entries.values()
-    return {entry.replaces: entry.name for entry in entries if entry.replaces and entry.replaces not in graph.entries}
+def _misspelled(graph: ChannelGraph, versions: PackageVersions) -> dict[str, str]:
+    """Names that an entry replaces, that are no entries and do not end with a version; and the entry."""
+    return {
+        entry.replaces: entry.name
+        for entry in graph.entries.values()
+        if entry.replaces and entry.replaces not in graph.entries and versions.of(entry.replaces) is None
+    }
 
 
 def _replacers(graph: ChannelGraph) -> dict[str, list[str]]:

@@ -14,7 +14,7 @@ from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.package_versions import PackageVersions
 from rukpak_py.catalog.rules import problems_of_catalog
 from rukpak_py.catalog.whole_catalog import WholeCatalog
-from tests.unit.catalog.samples import errors, sample
+from tests.unit.catalog.samples import Json, errors, sample
 
 NAMES = [f"p.v{number}.0.0" for number in range(6)]
 VERSIONS = PackageVersions(index=PackageIndex(name="p"))
@@ -26,7 +26,7 @@ def graphs(draw: st.DrawFn) -> ChannelGraph:
     entries = [
         Entry(
             name=name,
-            replaces=draw(st.sampled_from(["", "p.v9.0.0", *NAMES])),
+            replaces=draw(st.sampled_from(["", "p.v9.0.0", "p.v3.0", *NAMES])),
             skips=tuple(draw(st.lists(st.sampled_from(NAMES), max_size=2))),
         )
         for name in names
@@ -118,12 +118,20 @@ def test_stranded_entries_are_explained(graph: ChannelGraph) -> None:
             id="the next newer entry replaces another",
         ),
         pytest.param(
-            ["v10", "v11 replaces v1.1", "v12 replaces v11", "v1.10 replaces v10"],
+            ["v10", {"name": "p.v11.0.0", "replaces": "p.v10.0"}, "v12 replaces v11"],
             "FBC-M08",
-            "entries[3].name",
-            '"p.v11.0.0" replaces "p.v1.1.0", which is no entry of the channel: set `replaces: p.v1.10.0` in '
+            "entries[0].name",
+            '"p.v11.0.0" replaces "p.v10.0", which is no entry of the channel: set `replaces: p.v10.0.0` in '
             '"p.v11.0.0".',
             id="a name with a typing error",
+        ),
+        pytest.param(
+            ["v10", "v11 replaces v9"],
+            "FBC-M08",
+            "entries[0].name",
+            '"p.v10.0.0" is replaced by no entry; "p.v11.0.0" replaces "p.v9.0.0", which the channel does not have: '
+            'add "p.v10.0.0" to `skips` of "p.v11.0.0".',
+            id="the next newer entry replaces what is not there",
         ),
         pytest.param(
             ["v1", "v2 replaces v1", "v3 skips v2"],
@@ -157,7 +165,7 @@ def test_stranded_entries_are_explained(graph: ChannelGraph) -> None:
         ),
     ],
 )
-def test_advice_names_the_edge(entries: list[str], rule: str, path: str, hint: str) -> None:
+def test_advice_names_the_edge(entries: list[str | Json], rule: str, path: str, hint: str) -> None:
     (finding,) = errors(sample(*entries))
     assert (finding.rule, finding.path, finding.hint) == (rule, path, hint)
 
