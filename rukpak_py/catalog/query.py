@@ -10,7 +10,8 @@ from rukpak_py.catalog.installed import Installed, InstalledBundle, find_install
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.providers import GroupVersionKind, Providers, kinds_provided
-from rukpak_py.catalog.refusal import Cause, Refusal, close_names
+from rukpak_py.catalog.refusal import Cause, Refusal
+from rukpak_py.catalog.similar_names import close_names
 from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
 

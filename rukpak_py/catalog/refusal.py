@@ -1,16 +1,10 @@
 """Why a question to a catalog has no answer, and what to ask instead."""
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from enum import StrEnum
 
 from rukpak_py.catalog.upgrade_paths import UpgradePath
 from rukpak_py.core.text import named, quoted, shown
-
-CLOSE = 5  # names that are suggested
-MOST_COMPARED = 2_000  # names that are compared with one that is not known
-LONGEST_COMPARED = 128
 
 
 class Cause(StrEnum):
@@ -86,17 +80,9 @@ class Refusal:
                 return ""
 
     def _way_out(self) -> str:
-        known = f"bundles that can be upgraded: {named(self.alternatives)}" if self.alternatives else ""
-        if self.nearest is None:
-            return known
-        way = f"the nearest bundle with a path to {self.nearest.target} is {self.nearest.source}"
-        return f"{way}; {known}" if known else way
-
-
-def close_names(name: str, known: Iterable[str]) -> tuple[str, ...]:
-    """Names that are like this one, the closest first."""
-    if len(name) > LONGEST_COMPARED:
-        return ()
-    compared = [one for one in known if len(one) <= LONGEST_COMPARED][:MOST_COMPARED]
-    containing = sorted(one for one in compared if name and (name in one or one.startswith(name)))
-    return tuple(dict.fromkeys([*get_close_matches(name, compared, n=CLOSE), *containing]))[:CLOSE]
+        found = [f"bundles that can be upgraded: {named(self.alternatives)}"] if self.alternatives else []
+        if self.nearest is not None and self.nearest.steps:
+            found.insert(0, f"the nearest bundle with a path to {self.nearest.target} is {self.nearest.source}")
+        elif self.nearest is not None:
+            found.insert(0, f"the nearest bundle is the head {self.nearest.source}")
+        return "; ".join(found)

@@ -6,8 +6,10 @@ from heapq import nsmallest
 from typing import Final
 
 _COMPARED: Final = 300
+_COMPARED_ONCE: Final = 2_000  # for the name of a question, not for every name of a catalog
 _LONGEST: Final = 100  # characters of a name
 _ADVISED: Final = 50
+_SHOWN: Final = 5
 
 
 def near(name: str, names: Iterable[str]) -> str | None:
@@ -33,3 +35,12 @@ class SimilarNames:
         """The similar name as advice."""
         found = self.near(name, names)
         return f'Did you mean "{found}"?' if found is not None else None
+
+
+def close_names(name: str, names: Iterable[str]) -> tuple[str, ...]:
+    """Several names that are like this one, the closest first; then those that contain it."""
+    if not name or len(name) > _LONGEST:
+        return ()
+    compared = nsmallest(_COMPARED_ONCE, (one for one in names if len(one) <= _LONGEST))
+    found = [*get_close_matches(name, compared, n=_SHOWN), *(one for one in compared if name in one)]
+    return tuple(dict.fromkeys(found))[:_SHOWN]

@@ -2,7 +2,11 @@
 
 from time import perf_counter
 
+from rukpak_py.catalog.differences import diff
+from rukpak_py.catalog.filtering import FilteredCatalog, WantedPackage, filter_catalog
 from rukpak_py.catalog.model import Catalog, Channel, Entry
+from rukpak_py.catalog.outdated import InstalledPackage, compare
+from rukpak_py.catalog.query import PathsToHead, newest, paths_to_head, unreachable_heads
 from rukpak_py.catalog.refusal import Refusal
 from rukpak_py.catalog.resolution import Resolution
 from rukpak_py.catalog.resolve import resolve
@@ -36,8 +40,9 @@ def test_long_chain_is_walked_to_its_head() -> None:
     assert len(answer.path.steps) == MANY - 2
 
 
-def test_every_entry_skips_a_hundred_and_covers_all_below() -> None:
-    entries = [
+def tangled() -> list[Entry]:
+    """Every entry skips a hundred others, and its range covers all below."""
+    return [
         entry(
             version(number),
             version(number - 1) if number else "",
@@ -46,9 +51,36 @@ def test_every_entry_skips_a_hundred_and_covers_all_below() -> None:
         )
         for number in range(MANY)
     ]
-    answer = answered(large(entries), installed=version(0))
+
+
+def test_every_entry_skips_a_hundred_and_covers_all_below() -> None:
+    answer = answered(large(tangled()), installed=version(0))
     assert isinstance(answer, Resolution)
     assert answer.is_head
+
+
+def test_other_questions_about_a_tangled_package_end_too() -> None:
+    catalog_before, catalog_after = large(tangled()), large(tangled()[:-1])
+    found = packages(catalog_before)
+    installed = [InstalledPackage(package="p", version=version(number)) for number in range(20)]
+    started = perf_counter()
+    paths = paths_to_head(found, "p", version(0))
+    assert isinstance(paths, PathsToHead)
+    assert paths.shortest is not None
+    assert unreachable_heads(found, "p") == ()
+    assert {one.next for one in compare(installed, found)} == {f"p.v{version(MANY - 1)}"}
+    assert len(diff(catalog_before, catalog_after)) == 1
+    assert isinstance(filter_catalog(catalog_before, {"p": WantedPackage(version_range="!1.50.0")}), FilteredCatalog)
+    assert perf_counter() - started < 3 * SECONDS
+
+
+def test_a_thousand_channels_are_filtered_and_asked_for_their_newest() -> None:
+    chain = [entry(version(number), version(number - 1) if number else "") for number in range(50)]
+    whole = large(chain, 1_000)
+    started = perf_counter()
+    assert isinstance(filter_catalog(whole, {"p": WantedPackage(version_range="!1.20.0")}), FilteredCatalog)
+    assert not isinstance(newest(packages(whole), "p"), Refusal)
+    assert perf_counter() - started < SECONDS
 
 
 def test_ranges_in_which_every_step_is_one_version_are_walked() -> None:
