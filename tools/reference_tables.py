@@ -149,7 +149,7 @@ MARKS = {
     ),
     "CATALOG_PACKAGE_ANNOTATION": (
         "`rukpakctl catalog install`, on a BundleDeployment",
-        "The package of a catalog that it was installed from. `rukpakctl catalog outdated` reads it; the operator does not.",
+        "The package of a catalog that it was installed from, for `rukpakctl catalog outdated`.",
     ),
     "CATALOG_CHANNEL_ANNOTATION": (
         "the same",

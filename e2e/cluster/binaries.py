@@ -27,8 +27,7 @@ LOG_LINES = 20
 
 @dataclass(frozen=True, kw_only=True)
 class Module:
-    """A folder with a go.mod. `stamps` tell its programs the versions of modules that they are made of; `tags`: of go.
-    """
+    """A folder with a go.mod. `stamps` tell its programs versions of modules; `tags` are build tags."""
 
     folder: Path
     stamps: tuple[tuple[str, str], ...] = ()
@@ -59,9 +58,7 @@ KIND = Module(folder=HERE / "kind")
 COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
 ACTIONLINT = Module(folder=HERE.parent / "actionlint")
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
-OPM = Module(
-    folder=HERE.parents[1] / "bench" / "opm", tags=("containers_image_openpgp", "exclude_graphdriver_btrfs")
-)
+OPM = Module(folder=HERE.parents[1] / "bench" / "opm", tags=("containers_image_openpgp", "exclude_graphdriver_btrfs"))
 WEBHOOK_OPERATOR = Module(folder=HERE.parent / "webhook_operator", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {

@@ -22,12 +22,12 @@ _EXPONENT_AT_END: Final = re.compile(rb"e-?[0-9]{1,3}+,?\n")
 _MAY_BE_FLOAT: Final = re.compile(rb"[0-9]e-?[0-9]|[0-9]\.0(?![0-9])")
 
 
-def indented(value: Any, *, keeps_numbers: bool = False) -> bytes:
+def indented(value: Any, *, keeps_numbers: bool = False, is_sorted: bool = True) -> bytes:
     """With four spaces a level and a line end, and without escapes for HTML.
 
-    `keeps_numbers`: of JSON that is part of the value already, which Go copies as it is.
+    `keeps_numbers`: of JSON that is part of the value already, which Go copies as it is. `is_sorted`: keys are.
     """
-    data = msgspec.json.format(msgspec.json.encode(value, order="deterministic"), indent=_INDENT)
+    data = msgspec.json.format(msgspec.json.encode(value, order="deterministic" if is_sorted else None), indent=_INDENT)
     return _escaped(data if keeps_numbers else _with_go_floats(data), _SEPARATORS) + b"\n"
 
 

@@ -21,15 +21,17 @@ catalog_option = click.option(
 catalog_argument = click.argument("catalog", type=click.Path(), metavar="CATALOG")
 
 
+jobs_option = click.option(
+    "--jobs", type=click.IntRange(min=1), help="How many files are read at once. Default: one per CPU."
+)
+
+
 def catalog_options(command: F) -> F:
     """Add --jobs and --no-cache."""
-    jobs = click.option(
-        "--jobs", type=click.IntRange(min=1), help="How many files are read at once. Default: one per CPU."
-    )
     cache = click.option(
         "--no-cache", is_flag=True, help="Read every file anew. By default what was read is kept by its content."
     )
-    return jobs(cache(command))
+    return jobs_option(cache(command))
 
 
 def load_options(*, no_cache: bool, jobs: int | None, is_slim: bool = True, is_linted: bool = False) -> LoadOptions:

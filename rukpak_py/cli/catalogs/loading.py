@@ -46,23 +46,21 @@ class LoadOptions:
 @dataclass(frozen=True, kw_only=True)
 class Loaded:
     opened: OpenedCatalog
-    files: Mapping[str, bytes]
-    sizes: Mapping[str, int]
     content: LoadedCatalog
 
 
 def load(typed: str, options: LoadOptions) -> Loaded:
     """Read all files; a ContentError for what is no catalog at all."""
     opened = open_catalog(typed, options.limits)
-    sizes = content_sizes(opened)
-    contents = (content for _, content in options.reading.contents(_Chosen(opened.files, sizes), sizes))
+    files = content_files(opened)
+    contents = (content for _, content in options.reading.contents(files, files.sizes))
     content = joined(contents, opened.findings)
     if not content.catalog.packages and opened.bundle_directories:
         shown = ", ".join(name or "." for name in opened.bundle_directories[:_MOST_NAMED])
         raise ContentError(
             f"{typed}: holds bundles ({shown}) and no package of a catalog: `rukpakctl bundle validate` checks them"
         )
-    return Loaded(opened=opened, files=opened.files, sizes=sizes, content=content)
+    return Loaded(opened=opened, content=content)
 
 
 def load_readable(typed: str, options: LoadOptions) -> Loaded:
@@ -78,7 +76,7 @@ def load_valid(typed: str, options: LoadOptions) -> Loaded:
 
 
 def _demand_none(loaded: Loaded, findings: Iterable[Finding]) -> Loaded:
-    errors = [_at_root(loaded.opened, finding) for finding in findings if finding.is_error]
+    errors = [at_root(loaded.opened, finding) for finding in findings if finding.is_error]
     if errors:
         raise InvalidBundleError(errors, noun="catalog")
     return loaded
@@ -87,7 +85,7 @@ def _demand_none(loaded: Loaded, findings: Iterable[Finding]) -> Loaded:
 def findings_of(
     loaded: Loaded, options: LoadOptions, families: Iterable[Family[WholeCatalog]] = CATALOG_FAMILIES
 ) -> list[Finding]:
-    return validate(loaded.content, loaded.files, families=families, limits=options.of_files)
+    return validate(loaded.content, loaded.opened.files, families=families, limits=options.of_files)
 
 
 def report_of(
@@ -103,35 +101,35 @@ def report_of(
     return CommandReport(path=typed, noun="catalog", root=str(root) if root else "", findings=findings)
 
 
-def content_sizes(opened: OpenedCatalog) -> dict[str, int]:
-    """The files that are content, with their sizes: all but those that `.indexignore` files leave out."""
+def content_files(opened: OpenedCatalog) -> "ContentFiles":
+    """The files that are content: all but those that `.indexignore` files leave out."""
     patterns = {
         path: opened.files[path].decode("utf-8", "replace")
         for path in opened.files
         if path.rpartition("/")[2] == INDEX_IGNORE
     }
     left_out = ignored(opened.files, patterns)
-    return {path: size for path, size in opened.sizes.items() if path not in left_out}
+    return ContentFiles(opened.files, {path: size for path, size in opened.sizes.items() if path not in left_out})
 
 
-class _Chosen(Mapping[str, bytes]):
-    """Some of the files, each still read when it is asked for."""
+class ContentFiles(Mapping[str, bytes]):
+    """Some of the files, with their sizes, each still read when it is asked for."""
 
-    def __init__(self, files: Mapping[str, bytes], chosen: Mapping[str, int]) -> None:
+    def __init__(self, files: Mapping[str, bytes], sizes: Mapping[str, int]) -> None:
         self._files = files
-        self._chosen = chosen
+        self.sizes = sizes
 
     def __getitem__(self, path: str) -> bytes:
         return self._files[path]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._chosen)
+        return iter(self.sizes)
 
     def __len__(self) -> int:
-        return len(self._chosen)
+        return len(self.sizes)
 
 
-def _at_root(opened: OpenedCatalog, finding: Finding) -> Finding:
+def at_root(opened: OpenedCatalog, finding: Finding) -> Finding:
     """The finding with a path that an editor can open."""
     if opened.root is None or not finding.file:
         return finding
