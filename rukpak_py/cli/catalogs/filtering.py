@@ -11,7 +11,7 @@ from rukpak_py.catalog.graph_repair import RepairKind
 def wanted_packages(
     names: Iterable[str], channels: Iterable[str], versions: Iterable[str]
 ) -> Mapping[str, WantedPackage]:
-    """What is wanted of each package; UsageError for an option about another package."""
+    """Read the options, by package; UsageError for one about another package."""
     found: dict[str, WantedPackage] = {}
     by_package: dict[str, list[str]] = {name: [] for name in names}
     ranges: dict[str, str] = {}

@@ -35,7 +35,7 @@ class RenderOptions:
 
 
 class _Result(msgspec.Struct, frozen=True):
-    """Of one file, as it comes from a worker."""
+    """The result of a worker for one file."""
 
     blobs: tuple[Encoded, ...] = ()
     errors: tuple[Finding, ...] = ()

@@ -11,7 +11,7 @@ _SIGNS = {ChangeKind.ADDED: ("+", "green"), ChangeKind.REMOVED: ("-", "red"), Ch
 
 
 def lines_of(changes: Sequence[Change], style: Style) -> Iterator[str]:
-    """By package, each change with its parts below it."""
+    """Lines by package, each change with its parts below it."""
     if not changes:
         yield "no differences"
     package = None

@@ -40,8 +40,8 @@ def filter_command(
 ) -> None:
     """Print a part of a catalog that is a valid catalog: packages, of them channels, of those versions.
 
-    Upgrade graphs are repaired where entries were removed: whoever could upgrade to a head still can. Every repair is
-    named on standard error.
+    Upgrade graphs are repaired where entries were removed: what could be upgraded to a head still can be. Every repair
+    is named on standard error.
     """
     from rukpak_py.catalog.filtering import filter_catalog  # noqa: PLC0415 - help and completion do not need it
     from rukpak_py.cli.catalogs.answers import demand  # noqa: PLC0415 - the same
