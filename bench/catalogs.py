@@ -78,14 +78,16 @@ def children_cpu() -> float:
 
 
 def bundles() -> Iterator[Bundle]:
-    """Those of the corpus that a catalog can have: with a valid version, and an image that can be named so."""
+    """Those of the corpus that a catalog can have: with a valid version and CSV, and an image that can be named so."""
     for directory in sorted(BUNDLES.iterdir()):
         try:
             bundle = bundle_blob(open_tree(directory))
             versions.strict(bundle.version)
             image = f"registry.example.com/{bundle.package}/bundle:{bundle.version}"
             if "+" not in image and "." not in bundle.package and image == image.lower():
-                yield rendered_bundle(bundle_blob(open_tree(directory), image=image))
+                bundle = rendered_bundle(bundle_blob(open_tree(directory), image=image))
+                migrated(bundle)
+                yield bundle
         except (RukPakError, ValueError):
             continue
 
@@ -96,7 +98,9 @@ def copies_of(bundle: Bundle, number: int) -> Iterator[Bundle]:
     for copy in range(1, number):
         version = f"{bundle.version}{'.' if '-' in bundle.version else '-'}c{copy}"
         properties = tuple(
-            msgspec.structs.replace(one, value={**one.value, "version": version}) if one.type == "olm.package" else one
+            msgspec.structs.replace(one, value={**one.value, "version": version}, text="")
+            if one.type == "olm.package"
+            else one
             for one in bundle.properties
         )
         yield msgspec.structs.replace(bundle, name=f"{bundle.name}-c{copy}", properties=properties)
@@ -111,7 +115,7 @@ def write_version_directory(root: Path, found: Iterable[Bundle], most: int) -> N
         if size < most and key not in taken and bundle.name not in by_package[bundle.package]:
             taken.add(key)
             by_package[bundle.package][bundle.name] = bundle
-            size += len(msgspec.json.encode(bundle))
+            size += len(b"".join(written(Catalog(bundles=(bundle,)), as_yaml=True)))
     for name, named in by_package.items():
         if not named:
             continue
