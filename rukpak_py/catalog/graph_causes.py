@@ -105,6 +105,20 @@ def stranding_edges(graph: ChannelGraph, versions: PackageVersions, most: int = 
     return found[:most]
 
 
+def end_of_chain(graph: ChannelGraph) -> str:
+    """Where the chain of `replaces` below the head ends, and why."""
+    last = graph.chain.visited[-1]
+    replaced = graph.entries[last].replaces
+    match replaced:
+        case "":
+            reason = "replaces nothing"
+        case _ if replaced in graph.skipped:
+            reason = f"replaces {quoted(replaced)}, which is skipped"
+        case _:
+            reason = f"replaces {quoted(replaced)}, which is no entry of the channel"
+    return f"The chain from the head {quoted(graph.chain.visited[0])} ends at {quoted(last)}, which {reason}."
+
+
 def circle(graph: ChannelGraph, versions: PackageVersions) -> tuple[str, ...]:
     """Names from the newest entry upwards, each replaced or skipped by the next, as far as one comes again.
 

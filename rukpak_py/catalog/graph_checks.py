@@ -12,6 +12,7 @@ from rukpak_py.catalog.graph_causes import (
     EXPLAINED,
     Remedy,
     circle,
+    end_of_chain,
     missing_edges,
     stranding_edges,
     wrong_edges,
@@ -100,10 +101,10 @@ def no_entry_is_stranded(whole: WholeCatalog) -> Iterator[Problem]:
         stranded = one.graph.stranded
         if stranded:
             message = f"channel contains one or more stranded bundles: {', '.join(stranded)} {one.name}"
-            remedies = stranding_edges(one.graph, one.versions)
-            yield Problem(
-                message=message, place=place_of_entry(one.channel, stranded[0], "name"), hint=_advice(remedies)
-            )
+            place = place_of_entry(one.channel, stranded[0], "name")
+            advice = _advice(stranding_edges(one.graph, one.versions))
+            hint = f"{end_of_chain(one.graph)} {advice or ''}".rstrip()
+            yield Problem(message=message, place=place, hint=hint)
 
 
 def _place(one: _Subject, wrong: list[Remedy]) -> Place:

@@ -1,11 +1,13 @@
 """Warnings about a bundle alone: its name, its images, and its properties."""
 
 from collections.abc import Iterator
+from dataclasses import replace
+from itertools import islice
 from typing import Any, Final
 
 import msgspec
 
-from rukpak_py.catalog.fields import member
+from rukpak_py.catalog.fields import member, unknown_fields
 from rukpak_py.catalog.image_names import is_pinned, problem_of_image
 from rukpak_py.catalog.lint.blobs import RANGE_TRAP
 from rukpak_py.catalog.lint.range_traps import traps
@@ -40,6 +42,8 @@ _OTHER_TYPES: Final = frozenset(
         "olm.substitutesFor",
     }
 )
+_MOST_OF_A_CONSTRAINT: Final = 131_072
+_MOST_OF_A_BUNDLE: Final = 20
 _BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
 
 
@@ -187,6 +191,38 @@ def metadata_is_complete(bundle: Bundle) -> Iterator[Problem]:
         missing = [name for name in ("displayName", "description") if not member(value, name)[1]]
         if missing:
             message = f"{CSV_METADATA} of bundle {quoted(bundle.name)} has no {' and no '.join(missing)}"
+            yield Problem(message=message, place=place_in(bundle.origin, "properties", index, "value"))
+
+
+@BUNDLES.rule(
+    "FBC-W24",
+    severity=Severity.WARNING,
+    title="Values of properties have only the fields of their type",
+    hint="Remove the field or correct its name: no reader of the property knows it.",
+)
+def fields_are_known(bundle: Bundle) -> Iterator[Problem]:
+    unknown = (
+        (index, kind, path)
+        for index, kind, value in _values(bundle, *TYPES)
+        for path in unknown_fields(TYPES[kind], value, ("value",))
+    )
+    for index, kind, path in islice(unknown, _MOST_OF_A_BUNDLE):
+        message = f"property {kind} has no field {quoted(str(path[-1])[:100])}"
+        place = replace(place_in(bundle.origin, "properties", index, *path), on_key=True)
+        yield Problem(message=message, place=place)
+
+
+@BUNDLES.rule(
+    "FBC-W25",
+    severity=Severity.WARNING,
+    title="A constraint has at most 131072 bytes",
+    hint="Write less in it, or several constraints: resolvers refuse longer ones.",
+)
+def constraints_are_short(bundle: Bundle) -> Iterator[Problem]:
+    for index, kind, value in _values(bundle, CONSTRAINT):
+        size = len(msgspec.json.encode(value))
+        if size > _MOST_OF_A_CONSTRAINT:
+            message = f"property {kind} of bundle {quoted(bundle.name)} has {size} bytes"
             yield Problem(message=message, place=place_in(bundle.origin, "properties", index, "value"))
 
 

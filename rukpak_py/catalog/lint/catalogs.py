@@ -144,6 +144,17 @@ def default_channel_is_not_deprecated(whole: WholeCatalog) -> Iterator[Problem]:
             yield Problem(message=message, place=place_in(package.origin, "defaultChannel"))
 
 
+@CATALOGS.rule(
+    "FBC-W36",
+    severity=Severity.WARNING,
+    title="A catalog has a package",
+    hint="Check the directory and its .indexignore files: `opm` accepts a catalog without any package.",
+)
+def catalog_has_a_package(whole: WholeCatalog) -> Iterator[Problem]:
+    if not whole.packages and whole.broken == frozenset():
+        yield Problem(message="the catalog has no package")
+
+
 def _named(entry: Entry) -> Iterator[tuple[str, str, tuple[str | int, ...]]]:
     """Field, name and path of each name in an entry."""
     yield "replaces", entry.replaces, ("replaces",)

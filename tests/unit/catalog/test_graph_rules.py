@@ -137,6 +137,7 @@ def test_stranded_entries_are_explained(graph: ChannelGraph) -> None:
             ["v1", "v2 replaces v1", "v3 skips v2"],
             "FBC-M10",
             "entries[0].name",
+            'The chain from the head "p.v3.0.0" ends at "p.v3.0.0", which replaces nothing. '
             '"p.v1.0.0" is replaced only by "p.v2.0.0", which "p.v3.0.0" skips, and a skipped entry contributes no '
             'edges: set `replaces: p.v1.0.0` in "p.v3.0.0".',
             id="the head skips what replaces it",
@@ -145,6 +146,7 @@ def test_stranded_entries_are_explained(graph: ChannelGraph) -> None:
             ["v1", "v2 replaces v1", "v3 replaces v2 skips v2"],
             "FBC-M10",
             "entries[0].name",
+            'The chain from the head "p.v3.0.0" ends at "p.v3.0.0", which replaces "p.v2.0.0", which is skipped. '
             '"p.v1.0.0" is replaced only by "p.v2.0.0", which "p.v3.0.0" skips, and a skipped entry contributes no '
             'edges: remove "p.v2.0.0" from `skips` of "p.v3.0.0".',
             id="replaced and skipped",

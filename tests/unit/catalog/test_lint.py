@@ -107,6 +107,8 @@ def test_ordinary_catalog_has_no_warnings(blobs: list[Json]) -> None:
         (one_bundle(relatedImages=[{"image": "a:1"}]), "W21", "relatedImages[0].image"),
         (one_bundle(value("olm.gvk", {"kind": "K"})), "W22", "properties[1].value"),
         (one_bundle(value("olm.csv.metadata", {"displayName": "P"})), "W23", "properties[1].value"),
+        (one_bundle(value("olm.gvk", {**KIND, "plural": "ks"})), "W24", "properties[1].value.plural"),
+        (one_bundle(value("olm.constraint", {"cel": {"rule": "x" * 131_072}})), "W25", "properties[1].value"),
         ([*sample("v1"), {"schema": "olm.bundles"}], "W26", "schema"),
         ([*sample("v1"), {"schema": "example.com/x"}], "W27", "schema"),
         ([*sample("v1"), {"schema": "x", "package": "-x"}], "W27", "package"),
@@ -123,6 +125,11 @@ def test_ordinary_catalog_has_no_warnings(blobs: list[Json]) -> None:
 )
 def test_warning_stands_at_its_field(blobs: list[Json], rule: str, path: str) -> None:
     assert set(told(blobs)) == {(rule, path)}
+
+
+def test_catalog_without_packages_is_told() -> None:
+    assert [finding.rule for finding in warnings([])] == ["FBC-W36"]
+    assert [finding.rule for finding in warnings([{"schema": "my.thing"}])] == ["FBC-W36"]
 
 
 def test_dangling_edge_above_the_tail_is_told() -> None:
