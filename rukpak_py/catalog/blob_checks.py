@@ -1,20 +1,22 @@
 """Rules for a package or a channel alone, and all rules of a blob that need no other blob of the catalog."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
+from enum import IntEnum
+from functools import cache
 from typing import Any, Final
 
 from rukpak_py.catalog import bundle_checks
 from rukpak_py.catalog.blobs import Blob
 from rukpak_py.catalog.fields import as_written
-from rukpak_py.catalog.lint import blobs, bundles
-from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Package
+from rukpak_py.catalog.model import Bundle, Channel, Package
 from rukpak_py.catalog.places import place_in
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.rules import Family, Problem, Rule
 
+OF_READING: Final = "FBC-L"  # how the ids of rules begin without which nothing can be done with a blob
 _ORIGIN: Final = "operator-framework/operator-registry"
 PACKAGE_FAMILY: Family[Package] = Family(title="Packages of a catalog", origin=_ORIGIN)
 CHANNEL_FAMILY: Family[Channel] = Family(title="Channels of a catalog", origin=_ORIGIN)
@@ -24,25 +26,36 @@ _FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {
     Channel: (CHANNEL_FAMILY,),
     Bundle: (BUNDLE_FAMILY,),
 }
-_LINT_FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {
-    Package: (blobs.PACKAGES,),
-    Channel: (blobs.CHANNELS,),
-    Bundle: (bundles.BUNDLES,),
-    CustomBlob: (blobs.CUSTOM,),
-}
 
 
-def problems_of_blob(blob: Blob, value: Any, *, is_linted: bool = False) -> Iterator[tuple[Rule[Any], Problem]]:
-    """List the defects of a blob alone, and with `is_linted` the warnings.
+class Checks(IntEnum):
+    """The rules that are checked, each with those before."""
+
+    READING = 0  # without which a blob cannot be used at all
+    VALIDITY = 1
+    LINT = 2
+
+
+def problems_of_blob(blob: Blob, value: Any, checks: Checks = Checks.VALIDITY) -> Iterator[tuple[Rule[Any], Problem]]:
+    """List the defects of a blob alone.
 
     `value`: the document that it was read from, for the spelling of its keys.
     """
-    kind = type(blob)
-    for family in (*_FAMILIES.get(kind, ()), *(_LINT_FAMILIES.get(kind, ()) if is_linted else ())):
-        for rule in (*family.rules, *family.further):
-            for problem in rule.check(blob):
-                place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))
-                yield rule, replace(problem, place=place)
+    for rule in _rules_for(type(blob), checks):
+        for problem in rule.check(blob):
+            place = problem.place and replace(problem.place, path=as_written(value, problem.place.path))
+            yield rule, replace(problem, place=place)
+
+
+@cache
+def _rules_for(kind: type[Blob], checks: Checks) -> Sequence[Rule[Any]]:
+    families = _FAMILIES.get(kind, ())
+    if checks is Checks.LINT:
+        from rukpak_py.catalog.lint.rules import BLOB_FAMILIES  # noqa: PLC0415 - what only checks does not pay for it
+
+        families = (*families, *BLOB_FAMILIES.get(kind, ()))
+    rules = [rule for family in families for rule in (*family.rules, *family.further)]
+    return [rule for rule in rules if rule.id.startswith(OF_READING)] if checks is Checks.READING else rules
 
 
 @PACKAGE_FAMILY.rule(

@@ -15,7 +15,7 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from rukpak_py.catalog.blob_checks import problems_of_blob
+from rukpak_py.catalog.blob_checks import Checks, problems_of_blob
 from rukpak_py.catalog.blobs import RULES as BLOB_RULES
 from rukpak_py.catalog.blobs import Blob, Told, read_blob
 from rukpak_py.catalog.model import (
@@ -66,12 +66,14 @@ class FileContent(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def read_file(
-    file: str, data: bytes, *, is_slim: bool = False, is_linted: bool = False, limits: Limits = DEFAULT_LIMITS
+    file: str,
+    data: bytes,
+    *,
+    is_slim: bool = False,
+    checks: Checks = Checks.VALIDITY,
+    limits: Limits = DEFAULT_LIMITS,
 ) -> FileContent:
-    """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons).
-
-    `is_linted`: the findings have the warnings of blobs.
-    """
+    """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons)."""
     told: list[Told] = []
     blobs: list[Blob] = []
     is_broken = False
@@ -83,10 +85,7 @@ def read_file(
             if blob is None:
                 is_broken = True
             else:
-                told += [
-                    Told(rule=rule, problem=problem)
-                    for rule, problem in problems_of_blob(blob, value, is_linted=is_linted)
-                ]
+                told += [Told(rule=rule, problem=problem) for rule, problem in problems_of_blob(blob, value, checks)]
                 blobs.append(_slim(blob) if is_slim else blob)
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))

@@ -9,7 +9,6 @@ from typing import Any, Final
 
 from rukpak_py.catalog import catalog_checks, deprecation_checks, graph_checks
 from rukpak_py.catalog.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, PACKAGE_FAMILY
-from rukpak_py.catalog.lint import blobs, bundles, catalogs
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.formats.rules import Family, Problem, Rule
 
@@ -19,12 +18,9 @@ CATALOG_FAMILIES: Final[tuple[Family[WholeCatalog], ...]] = (
     graph_checks.FAMILY,
     deprecation_checks.FAMILY,
 )
-LINT_FAMILIES: Final[tuple[Family[WholeCatalog], ...]] = (catalogs.CATALOGS,)
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (
+VALIDITY_FAMILIES: Final[tuple[Family[Any], ...]] = (
     *(PACKAGE_FAMILY, CHANNEL_FAMILY, BUNDLE_FAMILY),
     *CATALOG_FAMILIES,
-    *(blobs.PACKAGES, blobs.CHANNELS, bundles.BUNDLES, blobs.CUSTOM),
-    *LINT_FAMILIES,
 )
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from rukpak_py.catalog.blob_checks import OF_READING
 from rukpak_py.catalog.model import Bundle, Catalog, Channel, Deprecations
 from rukpak_py.catalog.read_file import FileContent
 from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
@@ -10,9 +11,6 @@ from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.rules import Family, Locator
-
-# Findings about reading: nothing can be done with a blob before these are mended.
-_OF_READING = "FBC-L"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,7 +24,7 @@ class LoadedCatalog:
     @property
     def reading_errors(self) -> list[Finding]:
         """List what makes `opm` refuse to load the catalog, valid or not."""
-        return [finding for finding in self.findings if finding.rule.startswith(_OF_READING)]
+        return [finding for finding in self.findings if finding.rule.startswith(OF_READING)]
 
 
 def joined(contents: Iterable[FileContent], findings: Iterable[Finding] = ()) -> LoadedCatalog:

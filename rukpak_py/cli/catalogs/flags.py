@@ -5,6 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.cli.catalogs.loading import LoadOptions
 from rukpak_py.core.limits import Limits
 
@@ -34,7 +35,9 @@ def catalog_options(command: F) -> F:
     return jobs_option(cache(command))
 
 
-def load_options(*, no_cache: bool, jobs: int | None, is_slim: bool = True, is_linted: bool = False) -> LoadOptions:
+def load_options(
+    *, no_cache: bool, jobs: int | None, is_slim: bool = True, checks: Checks = Checks.VALIDITY
+) -> LoadOptions:
     return LoadOptions(
-        limits=Limits.from_environment(), is_slim=is_slim, is_linted=is_linted, is_cached=not no_cache, jobs=jobs
+        limits=Limits.from_environment(), is_slim=is_slim, checks=checks, is_cached=not no_cache, jobs=jobs
     )

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.indexignore import INDEX_IGNORE, ignored
 from rukpak_py.catalog.rules import CATALOG_FAMILIES
 from rukpak_py.catalog.validation import LoadedCatalog, joined, validate
@@ -22,11 +23,11 @@ _MOST_NAMED: Final = 3
 
 @dataclass(frozen=True, kw_only=True)
 class LoadOptions:
-    """How catalogs are read. `is_slim`: without what only a rendering needs; `is_linted`: with warnings of blobs."""
+    """How catalogs are read. `is_slim`: without what only a rendering needs; `checks`: of blobs alone."""
 
     limits: Limits
     is_slim: bool = True
-    is_linted: bool = False
+    checks: Checks = Checks.VALIDITY
     is_cached: bool = True
     jobs: int | None = None
 
@@ -38,9 +39,7 @@ class LoadOptions:
     @property
     def reading(self) -> Reading:
         cache = Cache.of_user() if self.is_cached else None
-        return Reading(
-            limits=self.of_files, is_slim=self.is_slim, is_linted=self.is_linted, cache=cache, jobs=self.jobs
-        )
+        return Reading(limits=self.of_files, is_slim=self.is_slim, checks=self.checks, cache=cache, jobs=self.jobs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import msgspec
 
 from rukpak_py import __version__
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.read_file import FILE_FORMAT, FileContent, read_file
 from rukpak_py.cli.catalogs.cache import Cache
 from rukpak_py.core.limits import Limits
@@ -29,7 +30,7 @@ class Reading:
 
     limits: Limits
     is_slim: bool = False
-    is_linted: bool = False
+    checks: Checks = Checks.VALIDITY
     cache: Cache | None = None
     jobs: int | None = None
 
@@ -42,7 +43,7 @@ class Reading:
         key = self.key_of(file, data) if self.cache else ""
         if self.cache and (kept := self.cache.get(key)) is not None:
             return kept
-        found = read_file(file, data, is_slim=self.is_slim, is_linted=self.is_linted, limits=self.limits)
+        found = read_file(file, data, is_slim=self.is_slim, checks=self.checks, limits=self.limits)
         content = msgspec.msgpack.encode(found)
         if self.cache:
             self.cache.put(key, content)
@@ -50,7 +51,7 @@ class Reading:
 
     def key_of(self, file: str, data: bytes) -> str:
         """Positions and origins name the file, so its path is a part of it."""
-        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, self.is_linted, file, self.limits])
+        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, self.checks, file, self.limits])
         return hashlib.sha256(hashlib.sha256(way).digest() + hashlib.sha256(data).digest()).hexdigest()
 
 

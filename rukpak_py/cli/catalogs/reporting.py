@@ -7,7 +7,6 @@ from dataclasses import replace
 import click
 
 import rukpak_py
-from rukpak_py.cli.catalogs.rules import described_rules
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.cli.terminal import Exit, Style, clean_text, print_json, print_lines
@@ -37,6 +36,8 @@ def print_reports(found: Iterable[CommandReport], total: int, output: str) -> in
     elif output == "json":
         print_json(json_document.document(reports, key="catalogs"))
     elif output == "sarif":
+        from rukpak_py.cli.catalogs.rules import described_rules  # noqa: PLC0415 - only this output shows them
+
         print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
     if any(report.failure for report in reports):
         return Exit.FAILED

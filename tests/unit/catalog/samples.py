@@ -12,9 +12,11 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
+from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.catalog.model import Catalog
 from rukpak_py.catalog.read_file import FileContent, read_file
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, LINT_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Finding
 from rukpak_py.formats.rules import Locator
@@ -98,7 +100,10 @@ def stream(blobs: list[Json]) -> bytes:
 
 
 def read_files(files: Mapping[str, bytes], *, is_linted: bool = False) -> list[FileContent]:
-    return [read_file(file, data, is_slim=True, is_linted=is_linted) for file, data in files.items()]
+    return [
+        read_file(file, data, is_slim=True, checks=Checks.LINT if is_linted else Checks.VALIDITY)
+        for file, data in files.items()
+    ]
 
 
 def findings_of(

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 
 from rukpak_py.catalog.bundle_checks import objects_are_manifests
+from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.catalog.model import (
     Bundle,
     Catalog,
@@ -18,7 +19,7 @@ from rukpak_py.catalog.model import (
     Package,
     Property,
 )
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, LINT_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 
 MANY = 10_000

@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
@@ -25,7 +26,7 @@ def diff(*, old: str, new: str, exit_code: bool, output: str, no_cache: bool, jo
     from rukpak_py.cli.catalogs.loading import load_readable  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import catalog_differences as report  # noqa: PLC0415 - the same
 
-    options = load_options(no_cache=no_cache, jobs=jobs, is_slim=False)
+    options = load_options(no_cache=no_cache, jobs=jobs, is_slim=False, checks=Checks.READING)
     before, after = (load_readable(typed, options).content.catalog for typed in (old, new))
     found = differences(before, after)
     if output == "json":

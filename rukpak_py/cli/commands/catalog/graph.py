@@ -2,6 +2,7 @@
 
 import click
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_readable
@@ -51,7 +52,9 @@ def graph(
     from rukpak_py.catalog.drawing import dot, graph_model, mermaid, svg  # noqa: PLC0415 - other commands do not draw
     from rukpak_py.catalog.package_index import by_package  # noqa: PLC0415 - the same
 
-    packages = by_package(load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs)).content.catalog)
+    packages = by_package(
+        load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs, checks=Checks.READING)).content.catalog
+    )
     if package is not None:
         demand(find_package(packages, package))
     options = graph_model.DrawingOptions(

@@ -2,6 +2,7 @@
 
 import click
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.choosing import find_package
 from rukpak_py.catalog.images import ImageReference, images_of
 from rukpak_py.catalog.package_index import by_package
@@ -34,7 +35,7 @@ def images(
     These are the images of its bundles, and the images that bundles relate to. JSON says also who uses each of them,
     and whether it is pinned by a digest.
     """
-    loaded = load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs))
+    loaded = load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs, checks=Checks.READING))
     packages = by_package(loaded.content.catalog)
     chosen = [demand(find_package(packages, name)).name for name in names]
     bundles = [one for one in loaded.content.catalog.bundles if not chosen or one.package in chosen]

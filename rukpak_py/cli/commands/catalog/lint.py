@@ -2,7 +2,9 @@
 
 import click
 
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, LINT_FAMILIES
+from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.lint.rules import LINT_FAMILIES
+from rukpak_py.catalog.rules import CATALOG_FAMILIES
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import report_of
 from rukpak_py.cli.catalogs.reporting import print_reports, without_rules
@@ -30,7 +32,7 @@ def lint(
     For example: ranges that mean something else than they seem to, edges that lead down or nowhere, dependencies that
     nothing in the catalog provides, images without a digest, icons of another type than they say.
     """
-    options = load_options(no_cache=no_cache, jobs=jobs, is_slim=False, is_linted=True)
+    options = load_options(no_cache=no_cache, jobs=jobs, is_slim=False, checks=Checks.LINT)
     families = (*CATALOG_FAMILIES, *LINT_FAMILIES)
     found = (report_of(typed, options, families) for typed in catalogs)
     return print_reports((without_rules(report, ignored, is_strict=strict) for report in found), len(catalogs), output)

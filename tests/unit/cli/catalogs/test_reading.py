@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.read_file import FileContent
 from rukpak_py.cli.catalogs import reading
 from rukpak_py.cli.catalogs.cache import Cache
@@ -58,8 +59,8 @@ def test_contents_are_kept_by_the_bytes_of_their_file(tmp_path: Path, monkeypatc
     assert read(FILES, cache=cache) == expected
 
 
-@pytest.mark.parametrize("given", [{"is_slim": True}, {"is_linted": True}])
-def test_contents_that_were_read_in_another_way_are_not_used(tmp_path: Path, given: dict[str, bool]) -> None:
+@pytest.mark.parametrize("given", [{"is_slim": True}, {"checks": Checks.LINT}])
+def test_contents_that_were_read_in_another_way_are_not_used(tmp_path: Path, given: dict[str, object]) -> None:
     cache = Cache(tmp_path)
     read(FILES, cache=cache)
     assert read(FILES, cache=cache, **given) == read(FILES, **given)
