@@ -1,10 +1,15 @@
-"""Version ranges over a sorted list of versions: a range is a few spans of positions, found by bisection."""
+"""Version ranges over a sorted list of versions: a range is a few spans of positions, found by bisection.
+
+A channel may have thousands of entries, each with a range: to compare each range with each version would take minutes.
+An alternative of a range is one span of the order, without a few versions in it.
+"""
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rukpak_py.catalog.bundle_order import Precedence, precedence
 from rukpak_py.core.ranges import Range, VersionComparison
+from rukpak_py.core.versions import Version
 
 Span = tuple[int, int]  # from, to (excluded)
 
@@ -40,6 +45,24 @@ def _spans_of_all(versions: Sequence[Precedence], comparisons: Sequence[VersionC
         start = max(start, past)
     if start < end:
         yield start, end
+
+
+class VersionIndex:
+    """Positions of versions in a list, which `within` returns in ascending order."""
+
+    def __init__(self, versions: Iterable[Version | None]) -> None:
+        known = [(precedence(version), position) for position, version in enumerate(versions) if version is not None]
+        known.sort()
+        self._versions = [version for version, _ in known]
+        self._positions = [position for _, position in known]
+
+    def within(self, wanted: Range) -> list[int]:
+        found: list[int] = []
+        past = 0
+        for start, end in sorted(spans_of(self._versions, wanted)):
+            found.extend(self._positions[max(start, past) : end])
+            past = max(past, end)
+        return sorted(found)
 
 
 class Untaken:
