@@ -60,6 +60,15 @@ def test_shortest_path_can_be_shorter_than_the_greedy_one() -> None:
     assert [step.target for step in answer.greedy.steps] == ["p.v1.2.0", "p.v1.3.0", "p.v1.4.0"]
 
 
+def test_shortest_path_goes_by_the_preferred_of_several() -> None:
+    entries = [entry("1.0.0"), entry("1.1.0", "1.0.0"), entry("1.2.0", skips=["1.0.0"])]
+    head = entry("1.3.0", skips=["1.1.0", "1.2.0"])
+    answer = paths_to_head(packages(catalog({"a": [*entries, head]})), "p", "1.0.0")
+    assert not isinstance(answer, Refusal)
+    assert answer.shortest is not None
+    assert [step.target for step in answer.shortest.steps] == ["p.v1.2.0", "p.v1.3.0"]
+
+
 def test_path_of_an_unknown_version_begins_with_a_range() -> None:
     entries = [entry("1.0.0", skip_range="<1.0.0"), entry("1.1.0", "1.0.0")]
     answer = paths_to_head(packages(catalog({"a": entries})), "p", "0.1.0")

@@ -1,12 +1,22 @@
 """Which bundle a resolver chooses, told case by case."""
 
 import pytest
+from msgspec import structs
 
 from rukpak_py.catalog.installed import Installed
-from rukpak_py.catalog.model import CONSTRAINT, REQUIRED_GVK, REQUIRED_PACKAGE, Catalog, Property
+from rukpak_py.catalog.model import (
+    CONSTRAINT,
+    PACKAGE_PROPERTY,
+    REQUIRED_GVK,
+    REQUIRED_PACKAGE,
+    Bundle,
+    Catalog,
+    Entry,
+    Property,
+)
 from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.resolution import Reason, Resolution
-from rukpak_py.catalog.resolve import resolve
+from rukpak_py.catalog.resolve import Resolver, resolve
 from rukpak_py.catalog.upgrade_graph import EdgeKind
 from tests.unit.catalog.catalogs import catalog, entry, name_of, packages, provides
 
@@ -147,6 +157,14 @@ def test_successor_is_not_lower_unless_downgrades_are_allowed() -> None:
     assert down.is_head
 
 
+def test_range_that_covers_its_own_entry_leads_nowhere_from_it() -> None:
+    found = catalog({"a": [entry("1.0.0"), entry("1.1.0", "1.0.0", skip_range="<=1.1.0")]})
+    for downgrade in (False, True):
+        answer = resolved(found, installed="1.1.0", allow_downgrade=downgrade)
+        assert answer.stays
+        assert answer.is_head
+
+
 def test_rebuild_of_a_version_is_a_successor_of_what_it_names() -> None:
     rebuilt = catalog({"a": [entry("1.0.0+1"), entry("1.0.0+2", "1.0.0+1")]})
     assert resolved(rebuilt, installed="1.0.0+1").version == "1.0.0+2"
@@ -207,3 +225,39 @@ def test_dependencies_say_which_bundle_satisfies_them() -> None:
         name_of("2.1.0", "q"),
         "expressions are not evaluated",
     ]
+
+
+def released(*releases: str) -> Catalog:
+    """Releases of version 1.0.0, each of which replaces the one before."""
+    names = [f"p-v1.0.0-{release}" for release in releases]
+    entries = [Entry(name=name, replaces=before) for name, before in zip(names, ["", *names], strict=False)]
+    bundles = [
+        Bundle(
+            package="p",
+            name=name,
+            properties=(
+                Property(type=PACKAGE_PROPERTY, value={"packageName": "p", "version": "1.0.0", "release": release}),
+            ),
+        )
+        for name, release in zip(names, releases, strict=True)
+    ]
+    return structs.replace(catalog({"a": entries}), bundles=tuple(bundles))
+
+
+def test_releases_of_a_version_are_ordered() -> None:
+    found = released("2", "10", "alpha")
+    assert resolved(found).bundle.name == "p-v1.0.0-alpha"
+    assert resolved(found, installed="p-v1.0.0-2").bundle.name == "p-v1.0.0-10"
+    assert refused(found, installed="1.0.0").cause is Cause.AMBIGUOUS_BUNDLE
+
+
+def test_resolver_of_many_questions_answers_as_for_one() -> None:
+    found = packages(catalog({"a": [entry("2.0.0"), entry("1.0.0", "2.0.0")], "b": [entry("1.0.0")]}))
+    resolver = Resolver(found)
+    for _ in range(2):
+        for channel in (None, "b", ["a", "b"], "z"):
+            for downgrade in (False, True):
+                for installed in (None, "2.0.0", "1.0.0", "3.0.0"):
+                    answer = resolver.resolve("p", channel=channel, installed=installed, allow_downgrade=downgrade)
+                    alone = resolve(found, "p", channel=channel, installed=installed, allow_downgrade=downgrade)
+                    assert answer == alone
