@@ -158,7 +158,8 @@ def main() -> None:
                 "validate, cold": [RUKPAKCTL, "catalog", "validate", "--no-cache", str(path)],
                 "validate, warm": [RUKPAKCTL, "catalog", "validate", str(path)],
                 "opm render": [opm, "render", str(path)],
-                "render": [RUKPAKCTL, "catalog", "render", str(path)],
+                "render, cold": [RUKPAKCTL, "catalog", "render", "--no-cache", str(path)],
+                "render, warm": [RUKPAKCTL, "catalog", "render", str(path)],
             }
             for command in sides.values():
                 measured(command, environment)  # files are read, code is compiled, the cache is filled

@@ -7,13 +7,25 @@ entry. What has not been used for long goes when there is too much. A cache that
 import hashlib
 import os
 import tempfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
+
+import msgspec
+
+from rukpak_py import __version__
+from rukpak_py.catalog.read_file import FILE_FORMAT
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _LARGEST: Final = 64 * 1024 * 1024
 _DIGEST_BYTES: Final = 32
+
+
+def cache_key(way: Sequence[Any], file: str, data: bytes) -> str:
+    """The name of an entry: the program, how it read the file, its path (positions name it), and its content."""
+    read = msgspec.json.encode([FILE_FORMAT, __version__, *way, file])
+    return hashlib.sha256(hashlib.sha256(read).digest() + hashlib.sha256(data).digest()).hexdigest()
 
 
 class Cache:

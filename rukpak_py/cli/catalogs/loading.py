@@ -37,9 +37,13 @@ class LoadOptions:
         return replace(self.limits, yaml_bytes=self.limits.catalog_bytes, yaml_nodes=self.limits.catalog_nodes)
 
     @property
+    def cache(self) -> Cache | None:
+        return Cache.of_user() if self.is_cached else None
+
+    @property
     def reading(self) -> Reading:
-        cache = Cache.of_user() if self.is_cached else None
-        return Reading(limits=self.of_files, is_slim=self.is_slim, checks=self.checks, cache=cache, jobs=self.jobs)
+        limits, cache = self.of_files, self.cache
+        return Reading(limits=limits, is_slim=self.is_slim, checks=self.checks, cache=cache, jobs=self.jobs)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,6 @@ before is not parsed again: its cache entry is named by the digest of its bytes,
 version of the program.
 """
 
-import hashlib
 import os
 import signal
 import sys
@@ -14,10 +13,9 @@ from dataclasses import dataclass
 
 import msgspec
 
-from rukpak_py import __version__
 from rukpak_py.catalog.blob_checks import Checks
-from rukpak_py.catalog.read_file import FILE_FORMAT, FileContent, read_file
-from rukpak_py.cli.catalogs.cache import Cache
+from rukpak_py.catalog.read_file import FileContent, read_file
+from rukpak_py.cli.catalogs.cache import Cache, cache_key
 from rukpak_py.core.limits import Limits
 
 _WORTH_PROCESSES = 512 * 1024  # bytes; a process costs as much as parsing a part of that
@@ -40,7 +38,7 @@ class Reading:
             yield file, _decode(content)
 
     def encoded(self, file: str, data: bytes) -> bytes:
-        key = self.key_of(file, data) if self.cache else ""
+        key = cache_key(["read", self.is_slim, self.checks, self.limits], file, data) if self.cache else ""
         if self.cache and (kept := self.cache.get(key)) is not None:
             return kept
         found = read_file(file, data, is_slim=self.is_slim, checks=self.checks, limits=self.limits)
@@ -48,11 +46,6 @@ class Reading:
         if self.cache:
             self.cache.put(key, content)
         return content
-
-    def key_of(self, file: str, data: bytes) -> str:
-        """Positions and origins name the file, so its path is a part of it."""
-        way = msgspec.json.encode([FILE_FORMAT, __version__, self.is_slim, self.checks, file, self.limits])
-        return hashlib.sha256(hashlib.sha256(way).digest() + hashlib.sha256(data).digest()).hexdigest()
 
 
 Work = Callable[[str, bytes], bytes]

@@ -1,27 +1,28 @@
 """Catalogs and bundles as blobs that are written: each file encoded where it is read, sorted and printed here.
 
-Nothing but the encoded blobs is held, so that a catalog needs little more memory than its text.
+The text of a catalog goes to disk until its blobs can be sorted, so that it needs no memory, however large it is.
 """
 
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
+from typing import NamedTuple
 
 import msgspec
 
+from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.model import Bundle, Catalog
 from rukpak_py.catalog.read_file import read_file
 from rukpak_py.catalog.rendering import rendered, rendered_bundle
-from rukpak_py.catalog.writing import Encoded, blobs_of, encoded, in_order, lost_blobs
+from rukpak_py.catalog.writing import Encoded, Key, blobs_of, encoded, lost_blobs, written
+from rukpak_py.cli.catalogs.cache import Cache, cache_key
 from rukpak_py.cli.catalogs.loading import LoadOptions, at_root, content_files
 from rukpak_py.cli.catalogs.opening import OpenedBundle, OpenedCatalog, open_reference
 from rukpak_py.cli.catalogs.reading import mapped
+from rukpak_py.cli.catalogs.spool import Spool, Stored
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Finding, InvalidBundleError
-from rukpak_py.core.limits import Limits
-
-_OF_READING = "FBC-L"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,34 +35,52 @@ class RenderOptions:
     image_template: str = ""
 
 
-class _Result(msgspec.Struct, frozen=True):
-    """The result of a worker for one file."""
+class _EncodedFile(msgspec.Struct, frozen=True):
+    """The blobs of one file, and what is wrong with it."""
 
     blobs: tuple[Encoded, ...] = ()
     errors: tuple[Finding, ...] = ()
     lost: tuple[str, ...] = ()
 
 
+class StoredBlob(NamedTuple):
+    key: Key
+    stored: Stored
+
+
+class _StoredFile(msgspec.Struct, frozen=True):
+    """The same as a worker answers: the texts are in the spool."""
+
+    blobs: tuple[StoredBlob, ...] = ()
+    errors: tuple[Finding, ...] = ()
+    lost: tuple[str, ...] = ()
+
+
 @dataclass(kw_only=True)
 class Rendering:
-    blobs: list[Encoded] = field(default_factory=list)
+    """Blobs that are encoded: those of catalogs on disk, those of bundles in memory."""
+
+    spool: Spool
+    blobs: list[Encoded | StoredBlob] = field(default_factory=list)
     lost: list[str] = field(default_factory=list)  # blobs that are not written, and why
 
     def write(self) -> None:
         """Print the blobs in the order of a catalog."""
         sys.stdout.flush()
-        for data in in_order(self.blobs):
-            sys.stdout.buffer.write(data)
+        for blob in sorted(self.blobs, key=lambda one: one.key):
+            sys.stdout.buffer.write(blob.data if isinstance(blob, Encoded) else self.spool.read(blob.stored))
         sys.stdout.buffer.flush()
 
 
-def render(references: Iterable[str], options: RenderOptions) -> Rendering:
+def render(references: Iterable[str], options: RenderOptions, spool: Spool) -> Rendering:
     """All blobs of catalogs and bundles; an error with all findings for what cannot be read."""
-    rendering = Rendering()
+    rendering = Rendering(spool=spool)
     for typed in references:
         match open_reference(typed, options.load.limits):
             case OpenedBundle() as opened:
-                _add(rendering, Catalog(bundles=(bundle_of(opened, options),)), options)
+                catalog = Catalog(bundles=(bundle_of(opened, options),))
+                rendering.blobs += _encoded(catalog, as_yaml=options.as_yaml)
+                rendering.lost += [problem.message for problem in lost_blobs(catalog)]
             case OpenedCatalog() as opened:
                 _add_catalog(rendering, opened, options)
     return rendering
@@ -69,9 +88,10 @@ def render(references: Iterable[str], options: RenderOptions) -> Rendering:
 
 def write_catalog(catalog: Catalog, *, as_yaml: bool) -> list[str]:
     """Print a catalog; returns the blobs that are not written."""
-    found = (encoded(blob, as_yaml=as_yaml) for blob in blobs_of(catalog))
-    rendering = Rendering(blobs=[one for one in found if one is not None])
-    rendering.write()
+    sys.stdout.flush()
+    for data in written(catalog, as_yaml=as_yaml):
+        sys.stdout.buffer.write(data)
+    sys.stdout.buffer.flush()
     return [problem.message for problem in lost_blobs(catalog)]
 
 
@@ -96,9 +116,9 @@ def bundle_of(opened: OpenedBundle, options: RenderOptions) -> Bundle:
 def _add_catalog(rendering: Rendering, opened: OpenedCatalog, options: RenderOptions) -> None:
     errors = [finding for finding in opened.findings if finding.is_error]
     files = content_files(opened)
-    work = partial(_encoded_file, options=options, limits=options.load.of_files)
+    work = partial(_stored_file, options=options, spool=rendering.spool, cache=options.load.cache)
     for _, data in mapped(files, files.sizes, work, jobs=options.load.jobs):
-        result = msgspec.msgpack.decode(data, type=_Result)
+        result = msgspec.msgpack.decode(data, type=_StoredFile)
         errors += result.errors
         rendering.blobs += result.blobs
         rendering.lost += result.lost
@@ -106,21 +126,25 @@ def _add_catalog(rendering: Rendering, opened: OpenedCatalog, options: RenderOpt
         raise InvalidBundleError([at_root(opened, finding) for finding in errors], noun="catalog")
 
 
-def _encoded_file(file: str, data: bytes, options: RenderOptions, limits: Limits) -> bytes:
-    content = read_file(file, data, limits=limits)
-    errors = tuple(one for one in content.findings if one.is_error and one.rule.startswith(_OF_READING))
-    return msgspec.msgpack.encode(
-        _Result(
-            blobs=tuple(_encoded(rendered(content.catalog, migrate=options.migrate), as_yaml=options.as_yaml)),
-            errors=errors,
-            lost=tuple(f"{file}: {problem.message}" for problem in lost_blobs(content.catalog)),
-        )
+def _stored_file(file: str, data: bytes, options: RenderOptions, spool: Spool, cache: Cache | None) -> bytes:
+    key = cache_key(["render", options.as_yaml, options.migrate, options.load.of_files], file, data) if cache else ""
+    kept = cache.get(key) if cache else None
+    found = msgspec.msgpack.decode(kept, type=_EncodedFile) if kept else _encoded_file(file, data, options)
+    if cache and not kept:
+        cache.put(key, msgspec.msgpack.encode(found))
+    blobs = tuple(StoredBlob(key=one.key, stored=spool.append(one.data)) for one in found.blobs)
+    spool.flush()
+    return msgspec.msgpack.encode(_StoredFile(blobs=blobs, errors=found.errors, lost=found.lost))
+
+
+def _encoded_file(file: str, data: bytes, options: RenderOptions) -> _EncodedFile:
+    content = read_file(file, data, checks=Checks.READING, limits=options.load.of_files)
+    catalog = rendered(content.catalog, migrate=options.migrate)
+    return _EncodedFile(
+        blobs=tuple(_encoded(catalog, as_yaml=options.as_yaml)),
+        errors=tuple(finding for finding in content.findings if finding.is_error),
+        lost=tuple(f"{file}: {problem.message}" for problem in lost_blobs(content.catalog)),
     )
-
-
-def _add(rendering: Rendering, catalog: Catalog, options: RenderOptions) -> None:
-    rendering.blobs += _encoded(catalog, as_yaml=options.as_yaml)
-    rendering.lost += [problem.message for problem in lost_blobs(catalog)]
 
 
 def _encoded(catalog: Catalog, *, as_yaml: bool) -> Iterator[Encoded]:

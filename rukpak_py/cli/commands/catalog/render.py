@@ -2,7 +2,7 @@
 
 import click
 
-from rukpak_py.cli.catalogs.flags import jobs_option, load_options
+from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog, print_warning
 
@@ -17,8 +17,16 @@ from rukpak_py.cli.terminal import epilog, print_warning
     help="Image of a bundle directory, with {{.Package}}, {{.Name}} and {{.Version}} in it.",
 )
 @output_option("json", "yaml")
-@jobs_option
-def render(*, references: tuple[str, ...], migrate: bool, image_template: str, output: str, jobs: int | None) -> None:
+@catalog_options
+def render(
+    *,
+    references: tuple[str, ...],
+    migrate: bool,
+    image_template: str,
+    output: str,
+    no_cache: bool,
+    jobs: int | None,
+) -> None:
     """Print the blobs of catalogs and bundles as one catalog, sorted.
 
     A catalog or bundle is a directory, an OCI image layout, or an image in a registry; a catalog may be a file, too.
@@ -27,14 +35,16 @@ def render(*, references: tuple[str, ...], migrate: bool, image_template: str, o
     """
     from rukpak_py.cli.catalogs.rendering import RenderOptions  # noqa: PLC0415 - help and completion do not need it
     from rukpak_py.cli.catalogs.rendering import render as render_all  # noqa: PLC0415 - the same
+    from rukpak_py.cli.catalogs.spool import Spool  # noqa: PLC0415 - the same
 
     options = RenderOptions(
-        load=load_options(no_cache=True, jobs=jobs, is_slim=False),
+        load=load_options(no_cache=no_cache, jobs=jobs, is_slim=False),
         as_yaml=output == "yaml",
         migrate=migrate,
         image_template=image_template,
     )
-    rendering = render_all(references, options)
-    rendering.write()
+    with Spool() as spool:
+        rendering = render_all(references, options, spool)
+        rendering.write()
     for lost in rendering.lost:
         print_warning(lost)
