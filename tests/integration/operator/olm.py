@@ -26,7 +26,11 @@ def files_of(
     idle = deployment()
     idle["spec"]["replicas"] = 0
     csv = csv_document(
-        f"{package}.v{version}", owned=[owned_crd(f"demos.{group}")], deployments=[idle], webhooks=webhooks or None
+        f"{package}.v{version}",
+        owned=[owned_crd(f"demos.{group}")],
+        deployments=[idle],
+        webhooks=webhooks or None,
+        version=version,
     )
     definition = crd(group=group)
     schema = definition["spec"]["versions"][0]["schema"]
