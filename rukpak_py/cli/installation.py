@@ -49,7 +49,7 @@ class InstallQuestion:
     limits: Limits
 
     def answer(self, installed: Installed | str | None = None, channel: str | None = None) -> Resolution | Refusal:
-        """What was typed wins over what the cluster says."""
+        """Resolve; options that were typed win over the state of the cluster."""
         return resolve(
             self.packages,
             self.package,

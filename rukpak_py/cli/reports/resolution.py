@@ -37,7 +37,7 @@ def lines_of(found: Resolution, style: Style, *, verbose: bool = False) -> Itera
 
 
 def warnings_of(found: Resolution) -> Iterator[str]:
-    """What is to be known before it is installed."""
+    """Deprecations and unmet dependencies, one sentence each."""
     for one in found.deprecations:
         yield f"{found.bundle.name}: {deprecation_text(one)}"
     for dependency in found.dependencies:

@@ -12,7 +12,7 @@ from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.cli.running import ROOT, program
 from tests.unit.cli.test_program import every_command
 
-PAGES = [ROOT / "docs/cli.md", *sorted((ROOT / "docs/cli").glob("*.md"))]
+PAGES = [ROOT / "docs/cli.md", ROOT / "docs/catalogs.md", *sorted((ROOT / "docs/cli").glob("*.md"))]
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

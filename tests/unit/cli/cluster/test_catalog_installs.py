@@ -87,7 +87,7 @@ def test_upgrade_changes_the_image_and_the_annotations_and_nothing_else() -> Non
     assert found.manifest["metadata"]["name"] == "web"
 
 
-def test_what_is_asked_for_already_is_no_upgrade() -> None:
+def test_deployment_that_asks_for_the_bundle_already_is_not_changed() -> None:
     one = deployment("2.0.0", installed="1.0.0", annotated=annotations("2.0.0"))
     assert upgrade_of(read(one), image("2.0.0"), annotations("2.0.0")) is None
 

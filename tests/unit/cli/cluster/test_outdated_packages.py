@@ -57,7 +57,7 @@ def test_chosen_channel_is_for_packages_that_have_it_and_name_none() -> None:
     assert [row.channel for row in rows(deployment("1.2.0", installed="1.2.0"), channel="beta")] == ["stable"]
 
 
-def test_what_has_no_package_has_no_row() -> None:
+def test_deployment_without_a_package_has_no_row() -> None:
     assert rows(deployment("1.0.0")) == []
 
 
