@@ -14,14 +14,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from urllib.parse import urljoin
 
 from e2e.cluster import binaries
 from e2e.cluster.pki import Subject
 from e2e.cluster.ports import free_ports
 from e2e.servers.tied import serving
+from rukpak_py.cli.catalogs.opening import CATALOG_LABEL
+from rukpak_py.content.tree import TreeBuilder
+from rukpak_py.sources.image.build import image_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
+    from http.client import HTTPResponse
 
     from e2e.cluster.pki import Authority
 
@@ -92,6 +97,30 @@ def push(
     ]
     environment = os.environ | {"SSL_CERT_FILE": str(trusted), "DOCKER_CONFIG": str(folder)}
     subprocess.run(command, check=True, cwd=folder, env=environment, stdout=subprocess.DEVNULL)
+
+
+def push_catalog(server: RegistryServer, files: Mapping[str, bytes], repository: str) -> None:
+    """Push the image of a file-based catalog, whose files are below `configs/`, as `latest`."""
+    builder = TreeBuilder()
+    for path, content in files.items():
+        builder.add(path, content)
+    image = image_of(builder.build(), labels={CATALOG_LABEL: "/configs"})
+    for blob in (*image.layers, image.config):
+        with _send(server, "POST", f"{server.url}/v2/{repository}/blobs/uploads/", b"") as started:
+            location = urljoin(started.url, started.headers["Location"])
+        with _send(server, "PUT", f"{location}&digest={blob.digest}", blob.data, "application/octet-stream"):
+            pass
+    manifest = image.manifest
+    with _send(server, "PUT", f"{server.url}/v2/{repository}/manifests/latest", manifest.data, manifest.media_type):
+        pass
+
+
+def _send(server: RegistryServer, method: str, url: str, data: bytes, media_type: str = "") -> HTTPResponse:
+    request = urllib.request.Request(url, data=data, method=method)  # noqa: S310 - our own
+    if media_type:
+        request.add_header("Content-Type", media_type)
+    answer: HTTPResponse = urllib.request.urlopen(request, timeout=10, context=server.context)  # noqa: S310 - our own
+    return answer
 
 
 def htpasswd(folder: Path, line: str) -> dict[str, Any]:
