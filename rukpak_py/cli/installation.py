@@ -7,7 +7,7 @@ give is no failure of the command.
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
@@ -28,9 +28,13 @@ from rukpak_py.cli.catalogs.resolving import print_refusal
 from rukpak_py.cli.reports.resolution import edge_text, warnings_of
 from rukpak_py.cli.terminal import Exit, clean, print_json, print_lines, print_warning, print_yaml
 from rukpak_py.core.limits import Limits
+from rukpak_py.core.text import named
 
 if TYPE_CHECKING:
     from rukpak_py.cli.cluster.deployments import EditedDeployment
+
+
+_MOST_NAMED: Final = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +79,8 @@ def print_manifest(question: InstallQuestion) -> int:
         return print_refusal(found)
     if not found.bundle.image:
         return _print_no_image(found)
+    if found.stays:
+        print_warning(f"{_nothing_newer(found)}: this is the manifest of what is installed")
     _print_warnings(found)
     question.print_change(manifest_of(question.name, question.image(found), annotations_of(found), question.fields))
     return Exit.OK
@@ -93,8 +99,9 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     found = question.answer(known, channel)
     if isinstance(found, Refusal):
         return _print_refusal(found, channel if not question.channel else None)
-    if found.stays:
-        return _print_nothing_newer(question.name, found)
+    if found.stays and read is not None:
+        print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
+        return Exit.OK
     if not found.bundle.image:
         return _print_no_image(found)
     _print_warnings(found)
@@ -164,17 +171,14 @@ def _print_no_image(found: Resolution) -> int:
     return Exit.NO
 
 
-def _print_nothing_newer(name: str, found: Resolution) -> int:
-    where = f"channel {', '.join(found.channels)}"
-    unreached = [one.bundle for one in found.passed_over if one.reason is Reason.NO_EDGE]
-    outside = [one.bundle for one in found.passed_over if one.reason is Reason.OUT_OF_RANGE]
-    more = ""
-    if unreached:
-        more = f"; no edge leads from it to {', '.join(unreached[:3])}"
-    elif outside:
-        more = f"; the range leaves out {', '.join(outside[:3])}"
-    print_lines([clean(f'BundleDeployment "{name}": nothing newer than {found.bundle.name} in {where}{more}')])
-    return Exit.OK
+def _nothing_newer(found: Resolution) -> str:
+    """The result for an installed bundle that stays, with the bundles that are higher."""
+    higher = {
+        "no edge leads from it to": [one.bundle for one in found.passed_over if one.reason is Reason.NO_EDGE],
+        "the range leaves out": [one.bundle for one in found.passed_over if one.reason is Reason.OUT_OF_RANGE],
+    }
+    told = [f"; {why} {named(bundles, _MOST_NAMED)}" for why, bundles in higher.items() if bundles]
+    return f"nothing newer than {found.bundle.name} in channel {', '.join(found.channels)}{''.join(told)}"
 
 
 def _print_refusal(refused: Refusal, annotated: str | None) -> int:

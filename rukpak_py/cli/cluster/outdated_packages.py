@@ -51,30 +51,37 @@ def outdated(
     deployments: Sequence[FoundDeployment], packages: Mapping[str, PackageIndex], channel: str | None = None
 ) -> list[OutdatedRow]:
     """A row for each that has an OLM package. `channel`: for packages that have it, where nothing names another."""
-    rows = []
-    for one in deployments:
-        found = package_of(one.deployment, one.annotations)
-        if found is None:
-            continue
-        index = packages.get(found.package)
-        followed = found.channel or _default_channel(index, channel)
-        comparison = None
-        if found.is_installed:
-            known = found.known_as(index)
-            asked = InstalledPackage(
-                package=found.package, version=known.version, name=known.name, channel=followed or None
-            )
-            (comparison,) = compare([asked], packages)
-        rows.append(
-            OutdatedRow(
-                name=one.deployment.metadata.name,
-                package=found,
-                channel=followed,
-                head=_head(index, followed),
-                comparison=comparison,
-            )
+    found = [
+        (one.deployment.metadata.name, package)
+        for one in deployments
+        if (package := package_of(one.deployment, one.annotations)) is not None
+    ]
+    channels = [package.channel or _default_channel(packages.get(package.package), channel) for _, package in found]
+    compared = iter(
+        compare(
+            [
+                _asked(package, packages, followed)
+                for (_, package), followed in zip(found, channels, strict=True)
+                if package.is_installed
+            ],
+            packages,
         )
-    return rows
+    )
+    return [
+        OutdatedRow(
+            name=name,
+            package=package,
+            channel=followed,
+            head=_head(packages.get(package.package), followed),
+            comparison=next(compared) if package.is_installed else None,
+        )
+        for (name, package), followed in zip(found, channels, strict=True)
+    ]
+
+
+def _asked(package: PackageOfDeployment, packages: Mapping[str, PackageIndex], channel: str) -> InstalledPackage:
+    known = package.known_as(packages.get(package.package))
+    return InstalledPackage(package=package.package, version=known.version, name=known.name, channel=channel or None)
 
 
 async def _listed(client: Client, resource: Resource) -> list[bytes]:

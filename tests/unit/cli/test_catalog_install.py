@@ -96,6 +96,14 @@ def test_manifest_names_the_bundle_and_the_channel(rukpakctl: CommandLine) -> No
     assert "Warning: greeter.v1.3.0 requires package postgres >=1.4.0: missing in the catalog" in ran.err
 
 
+def test_manifest_of_an_installed_bundle_that_stays_says_so(rukpakctl: CommandLine) -> None:
+    """A pipeline that writes the manifest into Git again finds no difference."""
+    asked = ("catalog", "install", "greeter", "--catalog", CATALOG, "--from", "1.2.0", "--version-range", "<1.3.0")
+    ran = rukpakctl(*asked)
+    assert manifest(ran)["metadata"]["annotations"]["core.rukpak.io/catalog-version"] == "1.2.0"
+    assert "nothing newer than greeter.v1.2.0 in channel stable; the range leaves out greeter.v1.3.0" in ran.err
+
+
 def test_deprecated_bundle_is_warned_of(rukpakctl: CommandLine) -> None:
     ran = rukpakctl("catalog", "install", "greeter", "--catalog", CATALOG, "--version-range", "1.0.0", "-o", "json")
     assert json.loads(ran.out)["metadata"]["annotations"]["core.rukpak.io/catalog-version"] == "1.0.0"
