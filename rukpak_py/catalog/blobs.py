@@ -191,7 +191,8 @@ def _meta(value: dict[str, Any], name: str, tell: _Teller) -> str | None:
         return ""
     if type(found) is str:
         return found
-    tell(META_TYPE, f"field {name!r} must be a string, got {kind_of(found)} {str(found)[:40]}".rstrip(), (key,))
+    number = f" {found}"[:40] if type(found) in {int, float} else ""
+    tell(META_TYPE, f"field {name!r} must be a string, got {kind_of(found)}{number}", (key,))
     return None
 
 

@@ -13,7 +13,7 @@ from pathlib import PurePath
 import click
 
 from rukpak_py.cli.reports.text import lines_of_findings
-from rukpak_py.cli.terminal import Exit, LazyGroup, Style, clean, clean_text
+from rukpak_py.cli.terminal import Exit, LazyGroup, Style, clean, print_error, print_hint
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import InvalidBundleError
 
@@ -112,29 +112,25 @@ def _exit_code_of(error: Exception, name: str) -> int:
             _say_findings(error)
             return Exit.FAILED
         case RukPakError():
-            _print_error(clean_text(str(error)))
+            print_error(str(error))
             return Exit.FAILED
         case OSError():
-            _print_error(clean(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
+            print_error(clean(f"{error.filename}: {error.strerror}" if error.filename else str(error)))
             return Exit.FAILED
         case _:
             if os.environ.get(DEBUG_VARIABLE):
                 raise error
             text = clean(f"{type(error).__name__}: {error}")
-            _print_error(f"this is a bug of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
+            print_error(f"this is a bug of {name}, please report it: {text} ({DEBUG_VARIABLE}=1 shows more)")
             return Exit.DEFECT
-
-
-def _print_error(text: str) -> None:
-    click.echo(f"{Style(sys.stderr).paint('Error:', 'red', 'bold')} {text}", err=True)
 
 
 def _say_findings(error: InvalidBundleError) -> None:
     if str(error) != "\n".join(map(str, error.findings)):  # a text of its own, as another tool words it
-        _print_error(clean_text(str(error)))
+        print_error(str(error))
         for hint in dict.fromkeys(finding.hint for finding in error.findings if finding.hint):
-            click.echo(f"hint: {clean(hint)}", err=True)
+            print_hint(hint)
         return
-    _print_error(f"the {error.noun} cannot be used:")
+    print_error(f"the {error.noun} cannot be used:")
     for line in lines_of_findings(error.findings, Style(sys.stderr), noun=error.noun):
         click.echo(line, err=True)

@@ -182,6 +182,15 @@ def print_warning(text: str) -> None:
     click.echo(f"{Style(sys.stderr).paint('Warning:', 'yellow', 'bold')} {clean(text)}", err=True)
 
 
+def print_error(text: str) -> None:
+    click.echo(f"{Style(sys.stderr).paint('Error:', 'red', 'bold')} {clean_text(text)}", err=True)
+
+
+def print_hint(text: str) -> None:
+    if text:
+        click.echo(f"hint: {clean(text)}", err=True)
+
+
 def warn_of_nothing(objects: Sequence[Any], path: str) -> None:
     """Nothing is printed for it, which looks like a failure."""
     if not objects:

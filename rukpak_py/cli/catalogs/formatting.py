@@ -1,12 +1,19 @@
 """Files of catalogs on disk, formatted one by one. A file that is formatted already is no result."""
 
-from collections.abc import Iterable, Iterator
+import stat
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
 
 from rukpak_py.catalog.formatting import formatted
 from rukpak_py.cli.catalogs.loading import LoadOptions, content_files
-from rukpak_py.cli.catalogs.opening import open_catalog
+from rukpak_py.cli.catalogs.opening import OpenedCatalog, open_catalog
+from rukpak_py.cli.packaging.layouts import write
+from rukpak_py.content.yaml_streams import YamlError
 from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.formats.rules import Place
+from rukpak_py.formats.syntax import syntax_problem
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -14,40 +21,74 @@ class Changed:
     path: str
     text: bytes
 
+    def write(self) -> None:
+        """Replace the file in one step. Its permissions stay; a link stays a link to the file."""
+        path = Path(self.path).resolve()
+        write(path, self.text, mode=stat.S_IMODE(path.stat().st_mode))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Commented:
     """A file with comments, which is left as it is."""
 
     path: str
-    lines: tuple[int, ...]
+    lines: tuple[int, ...]  # the first few
 
 
 @dataclass(frozen=True, kw_only=True)
 class Failed:
     path: str
     reason: str
+    hint: str = ""
+    at: tuple[int, int] | None = None
+
+    @property
+    def location(self) -> str:
+        """The path, and the line and column behind it where they are known."""
+        return ":".join([self.path, *(str(number) for number in self.at or () if number)])
 
 
-def format_files(
-    catalogs: Iterable[str], options: LoadOptions, *, drop_comments: bool
-) -> Iterator[Changed | Commented | Failed]:
-    for typed in catalogs:
-        opened = open_catalog(typed, options.limits)
-        if opened.root is None:
-            raise ContentError(f"{typed}: is an image: only files on disk are formatted")
+Result = Changed | Commented | Failed
+
+
+def format_files(catalogs: Iterable[str], options: LoadOptions, *, drop_comments: bool) -> Iterator[Result]:
+    """Format the files of all catalogs. A catalog that cannot be opened is an error before any file is formatted."""
+    for root, opened in [_on_disk(typed, options) for typed in catalogs]:
+        yield from (
+            Failed(path=str(root / finding.file), reason=finding.message, hint=finding.hint)
+            for finding in opened.findings
+            if finding.is_error
+        )
         files = content_files(opened)
         for name in files:
-            path = str(opened.root / name)
-            data = files[name]
-            try:
-                found = formatted(data, limits=options.of_files)
-            except RukPakError as error:
-                yield Failed(path=path, reason=str(error))
-                continue
-            if found.text == data:
-                continue
-            if found.comments and not drop_comments:
-                yield Commented(path=path, lines=found.comments)
-            else:
-                yield Changed(path=path, text=found.text)
+            result = _formatted(
+                str(root / name), partial(files.__getitem__, name), options, drop_comments=drop_comments
+            )
+            if result is not None:
+                yield result
+
+
+def _on_disk(typed: str, options: LoadOptions) -> tuple[Path, OpenedCatalog]:
+    opened = open_catalog(typed, options.limits)
+    if opened.root is None:
+        raise ContentError(f"{typed}: is an image: only files on disk are formatted")
+    return opened.root, opened
+
+
+def _formatted(path: str, read: Callable[[], bytes], options: LoadOptions, *, drop_comments: bool) -> Result | None:
+    data = b""
+    try:
+        data = read()
+        found = formatted(data, limits=options.of_files)
+    except OSError as error:
+        return Failed(path=path, reason=f"cannot be read: {error.strerror}")
+    except YamlError as error:
+        problem = syntax_problem(error, data, Place(file=path))
+        return Failed(path=path, reason=problem.message, hint=problem.hint or "", at=problem.at)
+    except RukPakError as error:
+        return Failed(path=path, reason=str(error))
+    if found.text == data:
+        return None
+    if found.comments and not drop_comments:
+        return Commented(path=path, lines=found.comments)
+    return Changed(path=path, text=found.text)

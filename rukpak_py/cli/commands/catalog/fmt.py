@@ -1,15 +1,15 @@
 """`rukpakctl catalog fmt`."""
 
-from pathlib import Path
+from collections.abc import Sequence
 
 import click
 
 from rukpak_py.cli.catalogs.flags import load_options
-from rukpak_py.cli.terminal import Exit, clean, epilog, print_warning
+from rukpak_py.cli.terminal import Exit, clean, epilog, print_error, print_hint, print_warning
 
 
-@click.command(epilog=epilog(no="files are not formatted, with --check", failed="a file cannot be read"))
-@click.argument("catalogs", nargs=-1, required=True, type=click.Path(exists=True), metavar="DIRECTORY|FILE...")
+@click.command(epilog=epilog(no="files are not formatted, with --check", failed="a file cannot be read or written"))
+@click.argument("catalogs", nargs=-1, required=True, type=click.Path(), metavar="DIRECTORY|FILE...")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a file is not formatted.")
 @click.option("--drop-comments", is_flag=True, help="Also files with comments, which are lost.")
 def fmt(*, catalogs: tuple[str, ...], check: bool, drop_comments: bool) -> int:
@@ -25,18 +25,25 @@ def fmt(*, catalogs: tuple[str, ...], check: bool, drop_comments: bool) -> int:
     for one in formatting.format_files(catalogs, options, drop_comments=drop_comments):
         match one:
             case formatting.Failed():
-                print_warning(f"{one.path}: {one.reason}")
+                print_error(f"{one.location}: {one.reason}")
+                print_hint(one.hint)
                 are_failed = True
             case formatting.Commented():
-                lines = ", ".join(map(str, one.lines))
-                print_warning(f"{one.path}: left as it is, because it has comments (line {lines}): see --drop-comments")
+                print_warning(
+                    f"{one.path}: left as it is: formatting would lose its comments "
+                    f"({named_lines(one.lines)}); --drop-comments formats it without them"
+                )
             case formatting.Changed():
                 is_changed = True
                 if check:
                     click.echo(clean(f"{one.path} is not formatted"))
                 else:
-                    Path(one.path).write_bytes(one.text)
+                    one.write()
                     click.echo(clean(f"formatted {one.path}"))
     if are_failed:
         return Exit.FAILED
     return Exit.NO if check and is_changed else Exit.OK
+
+
+def named_lines(lines: Sequence[int]) -> str:
+    return f"line{'s' if len(lines) > 1 else ''} {', '.join(map(str, lines))}"
