@@ -1,17 +1,26 @@
 """The packages of a cluster against a catalog: the rows of `rukpakctl catalog outdated`, and what it prints of them."""
 
-from collections.abc import Sequence
+import json
+from collections.abc import AsyncIterator, Sequence
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, REGISTRY_CLASS
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.cli.cluster.outdated_packages import FoundDeployment, OutdatedRow, outdated
+from rukpak_py.cli.cluster.outdated_packages import FoundDeployment, OutdatedRow, list_deployments, outdated
 from rukpak_py.cli.reports import outdated as report
 from rukpak_py.cli.terminal import Style
+from rukpak_py.kube.answers import Page
+from rukpak_py.kube.metadata import LiveObject, Metadata
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
 from tests.unit.catalog.catalogs import catalog, entry, packages
 from tests.unit.cli.cluster.catalog_deployments import annotations, deployment
 from tests.unit.cli.streams import terminal
+
+if TYPE_CHECKING:
+    from rukpak_py.kube.client import Client
 
 CHANNELS = {
     "stable": [entry("1.0.0"), entry("1.1.0", replaces="1.0.0"), entry("1.2.0", replaces="1.1.0")],
@@ -120,6 +129,48 @@ def test_document_has_states_and_versions() -> None:
         "1.2.0",
     )
     assert [one["message"] for one in row["deprecations"]] == ["gets no fixes"]
+
+
+class Listing:
+    """A client that answers lists, page by page, and counts them."""
+
+    def __init__(self, *pages: Sequence[dict[str, Any]], instances: Sequence[dict[str, Any]] = ()) -> None:
+        self._pages = {BUNDLE_DEPLOYMENTS: pages, BUNDLE_INSTANCES: (instances,)}
+        self.asked: list[Resource] = []
+
+    async def list_by_page(self, resource: Resource, **_: object) -> AsyncIterator[Page]:
+        self.asked.append(resource)
+        for page in self._pages[resource]:
+            items = [
+                LiveObject(key=resource.key("", "x"), metadata=Metadata(), json=json.dumps(one).encode())
+                for one in page
+            ]
+            yield Page(items=items, resource_version="1", token="")
+
+
+def listed(name: str, owner: str = "", **annotations: str) -> dict[str, Any]:
+    metadata: dict[str, Any] = {"name": name, "uid": f"uid-of-{name}", "annotations": annotations}
+    if owner:
+        metadata["ownerReferences"] = [
+            {"kind": BUNDLE_INSTANCE_KIND, "name": owner, "uid": f"uid-of-{owner}", "controller": True}
+        ]
+    source = {"type": "image", "image": {"ref": "example.com/p:v1"}}
+    template = {"spec": {"provisionerClassName": REGISTRY_CLASS, "source": source}}
+    return {"metadata": metadata, "spec": {"provisionerClassName": REGISTRY_CLASS, "template": template}}
+
+
+async def test_cluster_is_asked_for_one_list() -> None:
+    client = Listing([listed("b", a="1")], [listed("a")])
+    found = await list_deployments(cast("Client", client))
+    assert [(one.deployment.metadata.name, one.annotations) for one in found] == [("a", {}), ("b", {"a": "1"})]
+    assert client.asked == [BUNDLE_DEPLOYMENTS]
+
+
+async def test_annotations_of_an_owned_deployment_are_those_of_its_instance() -> None:
+    client = Listing([listed("a", owner="i", a="mirror"), listed("b")], instances=[listed("i", a="edited")])
+    found = await list_deployments(cast("Client", client))
+    assert [one.annotations for one in found] == [{"a": "edited"}, {}]
+    assert client.asked == [BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES]
 
 
 def test_nothing_installed_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
