@@ -70,6 +70,7 @@ def test_every_command_has_help_that_names_its_exit_statuses(rukpakctl: CommandL
         "check",
         "plan",
         "rollback",
+        "fmt",
         "lint",
         "resolve",
         "install",
