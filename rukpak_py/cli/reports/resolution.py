@@ -18,6 +18,7 @@ from rukpak_py.cli.terminal import Style, clean, table
 from rukpak_py.core.text import SHOWN_CHARACTERS, counted, excerpt, named, shown
 
 Json = dict[str, Any]
+_MOST_DEPENDENCIES = 20  # the same; constraints of strangers may be many
 _MOST = 3  # entries of a list, unless all are asked for
 _REASONS = {
     Reason.NO_BUNDLE: "the catalog has no such bundle",
@@ -40,9 +41,12 @@ def warnings_of(found: Resolution) -> Iterator[str]:
     """Deprecations and unmet dependencies, one sentence each."""
     for one in found.deprecations:
         yield f"{found.bundle.name}: {deprecation_text(one)}"
-    for dependency in found.dependencies:
-        if dependency.satisfaction not in {Satisfaction.SATISFIED, Satisfaction.CONDITIONAL}:
-            yield f"{found.bundle.name} requires {_dependency(dependency)}"
+    met = {Satisfaction.SATISFIED, Satisfaction.CONDITIONAL}
+    unmet = [one for one in found.dependencies if one.satisfaction not in met]
+    for dependency in unmet[:_MOST_DEPENDENCIES]:
+        yield f"{found.bundle.name} requires {_dependency(dependency)}"
+    if len(unmet) > _MOST_DEPENDENCIES:
+        yield f"{found.bundle.name} requires {len(unmet) - _MOST_DEPENDENCIES} more that the catalog does not satisfy"
 
 
 def document(found: Resolution) -> Json:
@@ -106,8 +110,10 @@ def _rows(found: Resolution, *, verbose: bool) -> Iterator[tuple[str, str]]:
     if found.skipped:
         yield "skipped", named(found.skipped, most)
     yield from (("deprecated", deprecation_text(one)) for one in found.deprecations)
-    for one in found.dependencies:
-        yield "requires", _dependency(one)
+    listed = found.dependencies if verbose else found.dependencies[:_MOST_DEPENDENCIES]
+    yield from (("requires", _dependency(one)) for one in listed)
+    if left := len(found.dependencies) - len(listed):
+        yield "requires", f"{left} more: --verbose lists them"
     yield "then", _path(found)
     yield from (("passed over", text) for text in _passed_over(found, verbose=verbose))
 

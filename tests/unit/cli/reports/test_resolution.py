@@ -97,6 +97,26 @@ def test_warnings_are_of_deprecations_and_of_dependencies_that_are_not_met() -> 
     ]
 
 
+def test_many_dependencies_are_listed_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    required = [
+        Property(type=REQUIRED_PACKAGE, value={"packageName": f"r{at}", "versionRange": ">=1.0.0"}) for at in range(23)
+    ]
+    found = resolve(packages(catalog({"stable": [entry("1.0.0")]}, properties={"1.0.0": required})), "p")
+    assert isinstance(found, Resolution)
+    assert "  requires  3 more: --verbose lists them" in lines(found, monkeypatch)
+    assert sum("requires" in line for line in lines(found, monkeypatch, verbose=True)) == 23
+    warnings = list(report.warnings_of(found))
+    assert warnings[-1] == "p.v1.0.0 requires 3 more that the catalog does not satisfy"
+    assert len(warnings) == 21
+
+
+@pytest.mark.parametrize("text", ["\x1b[2J", "a\nb", "\u202e"])
+def test_text_of_a_catalog_cannot_move_the_cursor(text: str) -> None:
+    found = resolve(packages(catalog({"stable": [entry("1.0.0")]}, deprecated={"1.0.0": text})), "p")
+    assert isinstance(found, Resolution)
+    assert not any(text in line for line in report.lines_of(found, Style(terminal())))
+
+
 def test_everything_that_was_passed_over_has_its_own_reason_when_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
     found = lines(resolved(installed="1.0.0", version_range="<1.2.0"), monkeypatch, verbose=True)
     assert "  passed over  p.v1.2.0: out of range: <1.2.0" in found
