@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rukpak_py.core.errors import AccessError, ContentError
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.rules import RuleOfReading
@@ -44,20 +44,38 @@ class DirectoryFiles(Mapping[str, bytes]):
     def __getitem__(self, path: str) -> bytes:
         if path not in self.sizes:
             raise KeyError(path)
-        descriptor = os.open((self.root / path).resolve(), os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as file:
-            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                raise ContentError(f"{path!r} is not a regular file any more")
-            data = file.read(self.limits.catalog_bytes + 1)
-        if len(data) > self.limits.catalog_bytes:
-            raise self.limits.exceeded("catalog_bytes", f"the size of file {path!r}")
-        return data
+        real = (self.root / path).resolve()
+        if not real.is_relative_to(self.root):
+            raise ContentError(f"{path}: is a link out of the catalog now")
+        return read_regular_file(real, path, self.limits)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)
 
     def __len__(self) -> int:
         return len(self.sizes)
+
+
+def read_regular_file(real: Path, name: str, limits: Limits) -> bytes:
+    """The content of a file that may have changed since it was listed: another file, gone, or too large."""
+    try:
+        descriptor = os.open(real, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        with os.fdopen(descriptor, "rb") as file:
+            status = os.fstat(descriptor)
+            if not stat.S_ISREG(status.st_mode):
+                raise ContentError(f"{name}: is not a regular file any more")
+            if status.st_size > limits.catalog_bytes:
+                raise limits.exceeded("catalog_bytes", f"the size of file {name!r}")
+            data = file.read(status.st_size + 1)
+    except PermissionError as error:
+        raise AccessError(f"{name}: permission denied") from error
+    except FileNotFoundError as error:
+        raise UnavailableError(f"{name}: was removed while the catalog was read") from error
+    except OSError as error:
+        raise UnavailableError(f"{name}: cannot be read: {error.strerror}") from error
+    if len(data) > status.st_size:
+        raise UnavailableError(f"{name}: grew while it was read")
+    return data
 
 
 def read_directory(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> DirectoryFiles:
@@ -80,20 +98,26 @@ class _Walk:
         if depth > self.limits.path_depth:
             raise self.limits.exceeded("path_depth", f"the depth of path {path[:200]!r}")
         try:
-            entries = sorted(os.scandir(directory), key=lambda entry: os.fsencode(entry.name))
+            for entry in sorted(os.scandir(directory), key=lambda entry: os.fsencode(entry.name)):
+                self.visit(entry, f"{path}/{entry.name}" if path else entry.name, depth)
         except PermissionError as error:
-            raise AccessError(f"{path or directory}: permission denied") from error
-        for entry in entries:
-            name = f"{path}/{entry.name}" if path else entry.name
-            if entry.is_symlink():
-                self.add_link(name, Path(entry.path))
-            elif entry.is_dir():
-                if entry.name != _NO_CONTENT:
-                    self.enter(Path(entry.path), name, depth + 1)
-            elif entry.is_file():
-                self.add(name, entry.stat().st_size)
-            else:
-                self.tell(SKIPPED, name, "is skipped: it is a device, a FIFO or a socket")
+            raise AccessError(f"{error.filename}: permission denied") from error
+        except OSError as error:
+            raise UnavailableError(f"{error.filename}: cannot be read: {error.strerror}") from error
+
+    def visit(self, entry: "os.DirEntry[str]", name: str, depth: int) -> None:
+        shown = os.fsencode(name).decode("utf-8", "backslashreplace")
+        if shown != name:
+            self.tell(UNREADABLE, shown, "has a name that is not UTF-8", "Rename it.")
+        elif entry.is_symlink():
+            self.add_link(name, Path(entry.path))
+        elif entry.is_dir():
+            if entry.name != _NO_CONTENT:
+                self.enter(Path(entry.path), name, depth + 1)
+        elif entry.is_file():
+            self.add(name, entry.stat().st_size)
+        else:
+            self.tell(SKIPPED, name, "is skipped: it is a device, a FIFO or a socket")
 
     def add(self, path: str, size: int) -> None:
         if len(self.sizes) >= self.limits.content_files:
@@ -104,7 +128,7 @@ class _Walk:
         self.sizes[path] = size
 
     def add_link(self, path: str, link: Path) -> None:
-        target = str(link.readlink())[:200]
+        target = os.fsencode(link.readlink()).decode("utf-8", "backslashreplace")[:200]
         try:
             real = link.resolve(strict=True)
             mode = real.stat()
@@ -120,5 +144,6 @@ class _Walk:
         else:
             self.tell(SKIPPED, path, "is skipped: it leads to a device, a FIFO or a socket")
 
-    def tell(self, rule: RuleOfReading, path: str, message: str) -> None:
-        self.findings.append(Finding(rule=rule.id, severity=rule.severity, message=message, hint=rule.hint, file=path))
+    def tell(self, rule: RuleOfReading, path: str, message: str, hint: str = "") -> None:
+        found = Finding(rule=rule.id, severity=rule.severity, message=message, hint=hint or rule.hint, file=path)
+        self.findings.append(found)

@@ -1,9 +1,8 @@
 """Files of catalogs on disk, formatted one by one. A file that is formatted already is no result."""
 
 import stat
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from rukpak_py.catalog.formatting import formatted
@@ -59,11 +58,8 @@ def format_files(catalogs: Iterable[str], options: LoadOptions, *, drop_comments
             for finding in opened.findings
             if finding.is_error
         )
-        files = content_files(opened)
-        for name in files:
-            result = _formatted(
-                str(root / name), partial(files.__getitem__, name), options, drop_comments=drop_comments
-            )
+        for name in content_files(opened):
+            result = _formatted(root, name, opened.files, options, drop_comments=drop_comments)
             if result is not None:
                 yield result
 
@@ -75,18 +71,19 @@ def _on_disk(typed: str, options: LoadOptions) -> tuple[Path, OpenedCatalog]:
     return opened.root, opened
 
 
-def _formatted(path: str, read: Callable[[], bytes], options: LoadOptions, *, drop_comments: bool) -> Result | None:
+def _formatted(
+    root: Path, name: str, files: Mapping[str, bytes], options: LoadOptions, *, drop_comments: bool
+) -> Result | None:
+    path = str(root / name)
     data = b""
     try:
-        data = read()
+        data = files[name]
         found = formatted(data, limits=options.of_files)
-    except OSError as error:
-        return Failed(path=path, reason=f"cannot be read: {error.strerror}")
     except YamlError as error:
-        problem = syntax_problem(error, data, Place(file=path))
+        problem = syntax_problem(error, data, Place(file=name))
         return Failed(path=path, reason=problem.message, hint=problem.hint or "", at=problem.at)
     except RukPakError as error:
-        return Failed(path=path, reason=str(error))
+        return Failed(path=path, reason=str(error).removeprefix(f"{name}: "))
     if found.text == data:
         return None
     if found.comments and not drop_comments:

@@ -106,24 +106,28 @@ def report_of(
 
 def content_files(opened: OpenedCatalog) -> "ContentFiles":
     """The files that are content: all but those that `.indexignore` files leave out."""
+    everything = ContentFiles(opened, opened.sizes)
     patterns = {
-        path: opened.files[path].decode("utf-8", "replace")
-        for path in opened.files
+        path: everything[path].decode("utf-8", "replace")
+        for path in everything
         if path.rpartition("/")[2] == INDEX_IGNORE
     }
     left_out = ignored(opened.files, patterns)
-    return ContentFiles(opened.files, {path: size for path, size in opened.sizes.items() if path not in left_out})
+    return ContentFiles(opened, {path: size for path, size in opened.sizes.items() if path not in left_out})
 
 
 class ContentFiles(Mapping[str, bytes]):
     """Some of the files, with their sizes, each still read when it is asked for."""
 
-    def __init__(self, files: Mapping[str, bytes], sizes: Mapping[str, int]) -> None:
-        self._files = files
+    def __init__(self, opened: OpenedCatalog, sizes: Mapping[str, int]) -> None:
+        self._opened = opened
         self.sizes = sizes
 
     def __getitem__(self, path: str) -> bytes:
-        return self._files[path]
+        try:
+            return self._opened.files[path]
+        except RukPakError as error:
+            raise type(error)(f"{self._opened.typed}: {error}") from error
 
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)

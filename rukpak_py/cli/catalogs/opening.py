@@ -9,7 +9,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rukpak_py.cli.catalogs.directory import read_directory
+from rukpak_py.cli.catalogs.directory import read_directory, read_regular_file
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import Limits
@@ -50,7 +50,7 @@ class OpenedCatalog:
 class OpenedBundle:
     typed: str
     tree: "Tree"
-    image: str = ""  # as it was given; empty: it is a directory
+    image: str = ""  # as it was given, without a scheme; empty: it is on disk
 
 
 def open_catalog(typed: str, limits: Limits) -> OpenedCatalog:
@@ -88,10 +88,8 @@ def _of_directory(typed: str, path: Path, limits: Limits) -> OpenedCatalog | Ope
 
 
 def _of_file(typed: str, path: Path, limits: Limits) -> OpenedCatalog:
-    size = path.stat().st_size
-    if size > limits.catalog_bytes:
-        raise limits.exceeded("catalog_bytes", "the size of the file")
-    return OpenedCatalog(typed=typed, files={path.name: path.read_bytes()}, sizes={path.name: size}, root=path.parent)
+    data = read_regular_file(path.resolve(), path.name, limits)
+    return OpenedCatalog(typed=typed, files={path.name: data}, sizes={path.name: len(data)}, root=path.parent)
 
 
 def _is_image(directory: Path) -> bool:
@@ -123,7 +121,8 @@ def _of_image(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
     large = replace(limits, content_bytes=limits.catalog_bytes, file_bytes=limits.catalog_bytes)
     image = open_labelled_image(locate(typed), choose, limits=large)
     if "root" not in chosen:
-        return OpenedBundle(typed=typed, tree=image.tree, image=typed)
+        name = "" if image.reference is None else typed.partition("://")[2] or typed
+        return OpenedBundle(typed=typed, tree=image.tree, image=name)
     prefix = f"{chosen['root']}/" if chosen["root"] else ""
     files = {path.removeprefix(prefix): image.tree[path] for path in image.tree}
     sizes = {path: len(data) for path, data in files.items()}

@@ -9,13 +9,14 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import msgspec
 
 from rukpak_py.catalog.blob_checks import Checks
 from rukpak_py.catalog.read_file import FileContent, read_file
 from rukpak_py.cli.catalogs.cache import Cache, cache_key
+from rukpak_py.core.errors import UnavailableError
 from rukpak_py.core.limits import Limits
 
 _WORTH_PROCESSES = 512 * 1024  # bytes; a process costs as much as parsing a part of that
@@ -35,7 +36,14 @@ class Reading:
     def contents(self, files: Mapping[str, bytes], sizes: Mapping[str, int]) -> Iterator[tuple[str, FileContent]]:
         """Read each file, in their order. `sizes` are those of the files, known before they are read."""
         for file, content in mapped(files, sizes, self.encoded, jobs=self.jobs):
-            yield file, _decode(content)
+            yield file, self.decoded(content, file, files)
+
+    def decoded(self, content: bytes, file: str, files: Mapping[str, bytes]) -> FileContent:
+        """The result; the file is read again where its cache entry is of another program."""
+        try:
+            return _decode(content)
+        except msgspec.MsgspecError:
+            return _decode(replace(self, cache=None).encoded(file, files[file]))
 
     def encoded(self, file: str, data: bytes) -> bytes:
         key = cache_key(["read", self.is_slim, self.checks, self.limits], file, data) if self.cache else ""
@@ -68,6 +76,7 @@ def _in_processes(
 ) -> Iterator[tuple[str, bytes]]:
     import multiprocessing  # noqa: PLC0415 - small catalogs do not need it
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - small catalogs do not need it
+    from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - small catalogs do not need it
 
     _Inherited.files, _Inherited.work = files, work
     context = multiprocessing.get_context("fork")
@@ -79,16 +88,27 @@ def _in_processes(
         waiting = {file: executor.submit(_of_file, file) for file in sorted(files, key=sizes.__getitem__, reverse=True)}
         for file in files:
             yield file, waiting.pop(file).result()
+    except BrokenProcessPool as error:
+        raise UnavailableError(
+            "a process that read files of the catalog died, possibly because it ran out of memory: "
+            "`--jobs 1` needs the least"
+        ) from error
+    except KeyboardInterrupt:
+        for worker in multiprocessing.active_children():  # they ignore Ctrl-C, and a large file takes long
+            worker.terminate()
+        raise
     finally:
         executor.shutdown(cancel_futures=True)
+        _Inherited.files, _Inherited.work = {}, None
 
 
 class _Inherited:
     """Arguments of forked workers, in their copy of the memory of this process."""
 
-    files: Mapping[str, bytes]
-    work: Work
+    files: Mapping[str, bytes] = {}
+    work: Work | None = None
 
 
 def _of_file(file: str) -> bytes:
+    assert _Inherited.work is not None  # noqa: S101 - set before the fork
     return _Inherited.work(file, _Inherited.files[file])
