@@ -6,7 +6,7 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Final
 
-from rukpak_py.catalog import bundle_checks
+from rukpak_py.catalog import advice, bundle_checks
 from rukpak_py.catalog.blobs import Blob
 from rukpak_py.catalog.fields import as_written
 from rukpak_py.catalog.model import Bundle, Channel, Package
@@ -135,18 +135,8 @@ def skip_ranges_are_ranges(channel: Channel) -> Iterator[Problem]:
         except ValueError as error:
             message = f"invalid skipRange {quoted(entry.skip_range)}: {error} {_of(channel, entry.name)}"
             place = place_in(channel.origin, "entries", index, "skipRange")
-            yield Problem(message=message, place=place, hint=_range_hint(entry.skip_range))
+            yield Problem(message=message, place=place, hint=advice.on_range(entry.skip_range))
 
 
 def _of(channel: Channel, entry: str) -> str:
     return f"(entry {quoted(entry)} of channel {quoted(channel.name)})"
-
-
-def _range_hint(text: str) -> str | None:
-    if "," in text:
-        return "Conditions are separated by blanks, not by commas: `>=1.0.0 <1.2.0`."
-    if text.lstrip(" ").startswith(("^", "~")):
-        return "`^` and `~` are not known here: write both bounds, `>=1.2.0 <2.0.0`."
-    if "||" in text.replace(" || ", ""):
-        return "Write a blank on both sides of `||`."
-    return None

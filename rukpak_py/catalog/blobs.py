@@ -13,7 +13,18 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
 
-from rukpak_py.catalog.fields import Schema, Struct, defects, folded, is_exact, kind_of, member, unknown_fields
+from rukpak_py.catalog import advice
+from rukpak_py.catalog.fields import (
+    Schema,
+    Struct,
+    defects,
+    folded,
+    is_exact,
+    kind_of,
+    member,
+    names_beside,
+    unknown_fields,
+)
 from rukpak_py.catalog.model import (
     BUNDLE,
     CHANNEL,
@@ -38,7 +49,8 @@ from rukpak_py.formats.rules import Place, Problem, Rule, RuleOfReading
 NO_SCHEMA: Final = RuleOfReading(
     id="FBC-L01",
     title="Every blob has a schema",
-    hint="Give the blob a `schema`, for example `olm.bundle`; remove the document if it is no blob.",
+    hint="Give the blob a `schema`, for example `olm.bundle`. Move a file without blobs away, or name it in a "
+    ".indexignore file.",
 )
 NOT_AN_OBJECT: Final = RuleOfReading(
     id="FBC-L02",
@@ -110,7 +122,8 @@ SCHEMAS: Final = {
     ),
 }
 _EMPTY_HINT: Final = (
-    "Remove the separator `---` before or behind it: comments alone are a document for readers of catalogs."
+    "Remove the `---` beside it, or move the comment below the `---`: for readers of catalogs, comments and empty "
+    "lines alone are a document."
 )
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
@@ -158,9 +171,10 @@ def _tell_defects(struct: Struct, value: Any, schema: str, tell: "_Teller") -> b
         return False
     wrong = list(defects(struct, value))
     for defect in wrong:
-        tell(WRONG_TYPE, defect.message, defect.path)
+        tell(WRONG_TYPE, defect.message, defect.path, hint=advice.on_type(defect))
     for path in unknown_fields(struct, value):
-        tell(UNKNOWN_FIELD, f"{schema} has no field {str(path[-1])[:100]!r}", path, on_key=True)
+        hint = advice.on_field(str(path[-1]), names_beside(struct, path))
+        tell(UNKNOWN_FIELD, f"{schema} has no field {str(path[-1])[:100]!r}", path, on_key=True, hint=hint)
     return bool(wrong)
 
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
+from rukpak_py.catalog import advice
 from rukpak_py.catalog.image_names import problem_of_image
 from rukpak_py.catalog.model import BUNDLE_OBJECT, PACKAGE_PROPERTY, Bundle
 from rukpak_py.catalog.places import place_in
@@ -65,7 +66,7 @@ def properties_have_their_type(bundle: Bundle) -> Iterator[Problem]:
         for defect in defects_of(one):
             parse = f"parse property[{index}] of type {quoted(one.type)}"
             message = f"parse properties for bundle {quoted(bundle.name)}: {parse}: {defect.text}"
-            hint = None if defect.path else "Add the `value` of the property; null is one, too."
+            hint = defect.hint if defect.path else "Add the `value` of the property; null is one, too."
             place = place_in(bundle.origin, "properties", index, *defect.path)
             yield Problem(message=message, place=place, hint=hint)
 
@@ -81,8 +82,7 @@ def there_is_one_package_property(bundle: Bundle) -> Iterator[Problem]:
         return
     whose = f"package {quoted(bundle.package)} bundle {quoted(bundle.name)}"
     message = f'{whose} must have exactly 1 "{PACKAGE_PROPERTY}" property, found {len(found)}'
-    near = () if found else get_close_matches(PACKAGE_PROPERTY, {one.type for one in bundle.properties[:100]}, n=1)
-    hint = f"The bundle has a property {quoted(near[0])}: did you mean `{PACKAGE_PROPERTY}`?" if near else None
+    hint = None if found else _hint_for_no_property(bundle)
     place = place_in(bundle.origin, "properties", found[1]) if found else place_in(bundle.origin, "properties")
     yield Problem(message=message, place=place, hint=hint)
 
@@ -112,12 +112,14 @@ def images_are_references(bundle: Bundle) -> Iterator[Problem]:
     whose = f"package {quoted(bundle.package)} bundle {quoted(bundle.name)}"
     reason = problem_of_image(bundle.image)
     if reason is not None:
-        yield Problem(message=f"{whose} image: {reason}", place=place_in(bundle.origin, "image"))
+        place = place_in(bundle.origin, "image")
+        yield Problem(message=f"{whose} image: {reason}", place=place, hint=advice.on_image(bundle.image))
     for index, related in enumerate(bundle.related_images):
         reason = problem_of_image(related.image)
         if reason is not None:
             message = f"{whose} relatedImages[{index}].image: {reason}"
-            yield Problem(message=message, place=place_in(bundle.origin, "relatedImages", index, "image"))
+            place = place_in(bundle.origin, "relatedImages", index, "image")
+            yield Problem(message=message, place=place, hint=advice.on_image(related.image))
 
 
 @FAMILY.rule(
@@ -193,6 +195,16 @@ def release_is_the_only_build(bundle: Bundle) -> Iterator[Problem]:
     if found is not None and found.release and found.has_valid_version and "+" in found.version:
         message = f"cannot use build metadata in version with a release version (bundle {quoted(bundle.name)})"
         yield Problem(message=message, place=_in_property(bundle, found, "version"))
+
+
+def _hint_for_no_property(bundle: Bundle) -> str:
+    near = get_close_matches(PACKAGE_PROPERTY, {one.type for one in bundle.properties[:100]}, n=1)
+    if near:
+        return f"The bundle has a property {quoted(near[0])}: did you mean `{PACKAGE_PROPERTY}`?"
+    return (
+        f"Add the property, with the version of the bundle: `- type: {PACKAGE_PROPERTY}` and "
+        f"`value: {{packageName: {bundle.package or 'PACKAGE'}, version: VERSION}}`."
+    )
 
 
 def _in_property(bundle: Bundle, found: PackageProperty, name: str) -> Place:

@@ -6,13 +6,13 @@ An unknown package is told once, with the number of blobs that name it; nothing 
 from collections import Counter
 from collections.abc import Iterator
 
-from rukpak_py.catalog.model import Bundle, Channel, Origin
+from rukpak_py.catalog.catalog_advice import Advice, version_in_name
+from rukpak_py.catalog.model import Bundle, Origin
 from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.properties import package_property
-from rukpak_py.catalog.similar_names import SimilarNames
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
-from rukpak_py.core.text import counted, named
+from rukpak_py.core.text import counted
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[WholeCatalog] = Family(title="Catalogs", origin="operator-framework/operator-registry")
@@ -41,14 +41,14 @@ def channels_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
     counts = Counter(bundle.package for bundle in whole.catalog.bundles)
     counts.update(channel.package for channel in whole.catalog.channels)
     told: set[str] = set()
-    similar = SimilarNames()
+    advice = Advice(whole=whole)
     for channel in whole.catalog.channels:
         if _is_missing(whole, channel.package) and channel.package not in told:
             told.add(channel.package)
             others = _others(counts[channel.package] - 1)
             message = f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}{others}"
             place = place_in(channel.origin, "package")
-            yield Problem(message=message, place=place, hint=_hint_for_package(whole, channel.package, similar))
+            yield Problem(message=message, place=place, hint=advice.on_package(channel.package))
 
 
 @FAMILY.rule(
@@ -75,7 +75,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
     of_channels = {channel.package for channel in whole.catalog.channels}
     counts = Counter(bundle.package for bundle in whole.catalog.bundles)
     told: set[str] = set()
-    similar = SimilarNames()
+    advice = Advice(whole=whole)
     for bundle in whole.catalog.bundles:
         package = bundle.package
         if package and package not in of_channels and _is_missing(whole, package) and package not in told:
@@ -84,7 +84,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
                 f"unknown package {quoted(package)} for bundle {quoted(bundle.name)}{_others(counts[package] - 1)}"
             )
             place = place_in(bundle.origin, "package")
-            yield Problem(message=message, place=place, hint=_hint_for_package(whole, package, similar))
+            yield Problem(message=message, place=place, hint=advice.on_package(package))
 
 
 @FAMILY.rule(
@@ -108,7 +108,7 @@ def bundles_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Add an entry with its name to a channel of the package, or remove the bundle.",
 )
 def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
-    similar = SimilarNames()
+    advice = Advice(whole=whole)
     for bundle in whole.catalog.bundles:
         package = bundle.package
         entries = whole.in_channels.get(package, frozenset())
@@ -116,10 +116,7 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
         if is_checkable and bundle.name not in entries:
             whose = f"package {quoted(package)}, bundle {quoted(bundle.name)}"
             message = f"{whose} not found in any channel entries"
-            bundles = whole.packages[package].bundles
-            found = similar.near(bundle.name, (name for name in entries if name not in bundles))
-            hint = f"A channel has the entry {quoted(found)}, which has no bundle: use one name." if found else None
-            yield Problem(message=message, place=place_in(bundle.origin, "name"), hint=hint)
+            yield Problem(message=message, place=place_in(bundle.origin, "name"), hint=advice.on_bundle(bundle))
 
 
 @FAMILY.rule(
@@ -128,7 +125,7 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Add an `olm.bundle` of that name, or remove the entry: names in `replaces` and `skips` need no bundle.",
 )
 def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
-    similar = SimilarNames()
+    advice = Advice(whole=whole)
     for channel in whole.catalog.channels:
         if channel.package not in whole.known or not whole.is_complete(channel.package):
             continue
@@ -140,8 +137,7 @@ def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
             blobs = f"no olm.bundle blobs found in package {quoted(channel.package)}"
             message = f"{blobs} for olm.channel entries [{' '.join(sorted(missing))}] (channel {quoted(channel.name)})"
             place = place_in(channel.origin, "entries", min(missing.values()), "name")
-            hint = _hint_for_entries(whole, channel, min(missing), similar)
-            yield Problem(message=message, place=place, hint=hint)
+            yield Problem(message=message, place=place, hint=advice.on_entry(channel, min(missing)))
 
 
 @FAMILY.rule(
@@ -150,10 +146,12 @@ def entries_have_their_bundle(whole: WholeCatalog) -> Iterator[Problem]:
     hint="Name one of its channels in `defaultChannel`.",
 )
 def default_channel_is_set(whole: WholeCatalog) -> Iterator[Problem]:
+    advice = Advice(whole=whole)
     for package in whole.catalog.packages:
         if not package.default_channel:
             message = f"default channel must be set for package {quoted(package.name)}"
-            yield Problem(message=message, place=place_in(package.origin), hint=_channels_of(whole, package.name))
+            hint = advice.on_default_channel(package.name)
+            yield Problem(message=message, place=place_in(package.origin), hint=hint)
 
 
 @FAMILY.rule(
@@ -176,13 +174,13 @@ def package_has_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
 )
 def channels_have_entries(whole: WholeCatalog) -> Iterator[Problem]:
     empty = "channel must contain at least one bundle"
-    similar = SimilarNames()
+    advice = Advice(whole=whole)
     for package in whole.catalog.packages:
         channels, default = whole.packages[package.name].channels, package.default_channel
         if default and default not in channels and whole.is_complete(package.name):
-            message = f"{empty}: default channel {quoted(default)} of package {quoted(package.name)} does not exist"
-            hints = (similar.meant(default, channels), _channels_of(whole, package.name))
-            hint = " ".join(filter(None, hints)) or None
+            missing = f"default channel {quoted(default)} of package {quoted(package.name)} does not exist"
+            message = f"{missing} (opm: {empty})"  # which is true of the channel that opm makes of the name
+            hint = advice.on_default_channel(package.name, default)
             yield Problem(message=message, place=place_in(package.origin, "defaultChannel"), hint=hint)
     for channel in whole.catalog.channels:
         if not channel.entries:
@@ -208,10 +206,18 @@ def versions_are_given_once(whole: WholeCatalog) -> Iterator[Problem]:
                 names = ", ".join(sorted(bundle.name for bundle in bundles))
                 whose = f"package {quoted(index.name)}"
                 message = f"duplicate versions found in bundles: [{{{version}: [{names}]}}] ({whose})"
-                second = bundles[1]
-                found = package_property(second)
-                path = found.path("version", second.properties[found.index].value) if found else ()
-                yield Problem(message=message, place=place_in(second.origin, *path))
+                wrong = next((one for one in bundles if _is_named_otherwise(one)), bundles[1])
+                found = package_property(wrong)
+                path = found.path("version", wrong.properties[found.index].value) if found else ()
+                hint = None
+                if _is_named_otherwise(wrong):
+                    hint = f"By its name, {quoted(wrong.name)} has the version {version_in_name(wrong)}: correct it."
+                yield Problem(message=message, place=place_in(wrong.origin, *path), hint=hint)
+
+
+def _is_named_otherwise(bundle: Bundle) -> bool:
+    """Whether the name of the bundle has another version than its property."""
+    return version_in_name(bundle) not in {None, bundle.version}
 
 
 def _is_missing(whole: WholeCatalog, package: str) -> bool:
@@ -224,26 +230,3 @@ def _also_in(first: Origin) -> str:
 
 def _others(number: int) -> str:
     return f" (and {counted(number, 'other blob')})" if number else ""
-
-
-def _hint_for_package(whole: WholeCatalog, package: str, similar: SimilarNames) -> str | None:
-    if not package:
-        return "Write the name of the package in `package`."
-    meant = similar.meant(package, whole.known)
-    if meant is not None:
-        return f"{meant} Otherwise add an `olm.package`: `rukpakctl catalog init {package}`."
-    return f"Add an `olm.package` with this name: `rukpakctl catalog init {package}` prints one."
-
-
-def _hint_for_entries(whole: WholeCatalog, channel: Channel, entry: str, similar: SimilarNames) -> str | None:
-    used = whole.in_channels[channel.package]
-    found = similar.near(entry, (name for name in whole.packages[channel.package].bundles if name not in used))
-    return f"Did you mean {quoted(found)} for {quoted(entry)}? Otherwise add the bundle." if found else None
-
-
-def _channels_of(whole: WholeCatalog, package: str) -> str | None:
-    channels = whole.packages[package].channels
-    names = sorted(name for name, channel in channels.items() if name and channel.entries)
-    if names:
-        return f"Channels of the package: {named(names)}."
-    return "Add an `olm.channel` of the package, and name it in `defaultChannel`." if not channels else None

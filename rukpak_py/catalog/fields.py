@@ -68,6 +68,8 @@ class Map:
 class Defect:
     path: Path  # as the file spells it
     message: str
+    wanted: str
+    value: Any
 
 
 def folded(key: str) -> str:
@@ -169,6 +171,20 @@ def unknown_fields(schema: Schema, value: Any, path: Path = ()) -> Iterator[Path
             return
 
 
+def names_beside(schema: Schema, path: Path) -> tuple[str, ...]:
+    """The names of the fields that the object has by its schema in which the path ends."""
+    inner: Schema | None = schema
+    for part in path[:-1]:
+        match inner:
+            case Struct():
+                inner = inner.field_of(str(part))
+            case Map():
+                inner = inner.values
+            case list():
+                inner = inner[0]
+    return tuple(inner.fields) if isinstance(inner, Struct) else ()
+
+
 def kind_of(value: Any) -> str:
     """The kind of a value as JSON names it."""
     return "null" if value is None else _NAMES[type(value)]
@@ -176,6 +192,15 @@ def kind_of(value: Any) -> str:
 
 def _wrong_kind(value: Any, wanted: str, path: Path) -> Defect:
     name = next((part for part in reversed(path) if isinstance(part, str)), "")
-    shown = f" {str(value)[:40]!r}" if type(value) in {str, int, float, bool} else ""
+    shown = f" {_shown(value)}" if type(value) in {str, int, float, bool} else ""
     field = f"field {name!r} " if name else ""
-    return Defect(path=path, message=f"{field}must be of type {wanted}, got {kind_of(value)}{shown}")
+    if field and isinstance(path[-1], int):
+        field = f"element {path[-1]} of {field}"
+    message = f"{field}must be of type {wanted}, got {kind_of(value)}{shown}"
+    return Defect(path=path, message=message, wanted=wanted, value=value)
+
+
+def _shown(value: Any) -> str:
+    """The value as a file has it: numbers without quotes."""
+    text = ("false", "true")[value] if type(value) is bool else str(value)
+    return repr(text[:40]) if type(value) is str else text[:40]

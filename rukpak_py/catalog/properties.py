@@ -12,6 +12,7 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
+from rukpak_py.catalog import advice
 from rukpak_py.catalog.blobs import is_base64
 from rukpak_py.catalog.bundle_order import parse_version
 from rukpak_py.catalog.fields import Map, Schema, Struct, defects, is_exact, member
@@ -90,6 +91,7 @@ _MOST_GROWTH: Final = 10
 class PropertyDefect:
     path: Path  # in the property, as the file spells it
     text: str
+    hint: str | None = None
 
 
 def defects_of(one: Property) -> Iterator[PropertyDefect]:
@@ -102,7 +104,7 @@ def defects_of(one: Property) -> Iterator[PropertyDefect]:
         schema = TYPES[one.type]
         for defect in () if isinstance(schema, Struct) and is_exact(schema, one.value) else defects(schema, one.value):
             text = defect.message if defect.path else f"the value {defect.message}"
-            yield PropertyDefect(path=("value", *defect.path), text=text)
+            yield PropertyDefect(path=("value", *defect.path), text=text, hint=advice.on_type(defect))
 
 
 def defect_of_object(one: Property, index: int) -> PropertyDefect | None:

@@ -41,7 +41,7 @@ from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
 from rukpak_py.formats.syntax import syntax_problem
 
 # What is kept of a file is of this format: raised with every change of the model, of a rule, or of a text.
-FILE_FORMAT: Final = 1
+FILE_FORMAT: Final = 2
 
 YAML_SYNTAX: Final = RuleOfReading(id="FBC-L03", title="YAML files are valid", hint="Correct the syntax at this place.")
 JSON_SYNTAX: Final = RuleOfReading(id="FBC-L04", title="JSON files are valid", hint="Correct the syntax at this place.")
@@ -51,9 +51,16 @@ UNREAD: Final = RuleOfReading(
     hint="Put `---` on a line of its own before it: readers of catalogs skip it.",
     severity=Severity.WARNING,
 )
-RULES: Final = (YAML_SYNTAX, JSON_SYNTAX, UNREAD, *BLOB_RULES)
+JOINED: Final = RuleOfReading(
+    id="FBC-W04",
+    title="A document is one blob",
+    hint="Put `---` on a line of its own before the second blob: of two fields with one name only the last is read.",
+    severity=Severity.WARNING,
+)
+RULES: Final = (YAML_SYNTAX, JSON_SYNTAX, UNREAD, JOINED, *BLOB_RULES)
 _MAY_GO_ON: Final = (b"\n...", b"\n{", b"\xef\xbb\xbf{")
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
+_SCHEMA_LINE: Final = re.compile(rb"^schema[ \t]*+:", re.MULTILINE)
 _BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
 
 
@@ -90,6 +97,12 @@ def read_file(
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
             for at in _unread(data, limits)
+        ]
+        told += [
+            Told(
+                rule=JOINED, problem=Problem(message="the document has a second schema", place=Place(file=file), at=at)
+            )
+            for at in _joined(data, limits)
         ]
     except ContentError as error:
         is_broken = True
@@ -151,3 +164,14 @@ def _unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
             before = piece.data[:start]
             line = before.count(b"\n")
             yield piece.line + line + 1, start - before.rfind(b"\n") + (0 if line else piece.column)
+
+
+def _joined(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
+    """Line and column of each schema behind the first one of a YAML document."""
+    if data.count(b"\nschema") <= data.count(b"\n---"):  # quick, and true of nearly all files
+        return
+    for piece in pieces(data, limits):
+        if isinstance(piece, Chunk):
+            document = piece.data[: end_of_first_document(piece.data)]
+            for found in islice(_SCHEMA_LINE.finditer(document), 1, None):
+                yield piece.line + piece.data.count(b"\n", 0, found.start()) + 1, 1

@@ -25,6 +25,9 @@ _HINTS = {
     "cannot start any token": "Put the value in quotes: no plain value begins with this character, or with a tab.",
     _SEPARATOR: "Nothing but a comment may follow `---`: begin the document on the next line.",
     "unknown anchor": "Define the anchor (`&name`) before it is used, or put the value in quotes.",
+    "expected comment or line break": (
+        "Put the value in quotes: `>` or `|` at its beginning starts a text of several lines."
+    ),
     "expected key": "Align this line with the fields around it.",
     "could not find expected ':'": "Write `key: value`, or indent the line if it belongs to the value above.",
     "node content": "Close the bracket or brace that was opened, or give the value that is missing.",

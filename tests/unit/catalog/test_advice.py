@@ -1,0 +1,125 @@
+"""Advice of findings: what an author has to write, where the file shows what was meant."""
+
+import pytest
+
+from tests.unit.catalog.samples import (
+    Json,
+    bundle,
+    channel,
+    errors,
+    findings,
+    findings_of,
+    one_bundle,
+    package,
+    package_property,
+    without,
+)
+
+
+def hints(blobs: list[Json], rule: str) -> list[str]:
+    return [finding.hint for finding in findings(blobs) if finding.rule == rule]
+
+
+@pytest.mark.parametrize(
+    ("image", "hint"),
+    [
+        ("docker://example.com/a:v1", "Remove `docker://`: the name begins with the registry."),
+        ("https://example.com/a:v1", "Remove `https://`: the name begins with the registry."),
+        ("example.com:5000/Team/a:V1", "`example.com:5000/team/a:V1`"),
+        ("example.com/A@sha256:" + "0" * 32, "`example.com/a@sha256:" + "0" * 32),
+        ("example.com/${NAME}:v1", "`example.com/${name}:v1`"),
+        ("example.com/${name}:v1", "nothing replaces variables"),
+        ("example.com//a", "Write `registry.example.com/team/image:tag`"),
+    ],
+)
+def test_advice_on_an_image_shows_the_corrected_name(image: str, hint: str) -> None:
+    (found,) = hints(one_bundle(image=image), "FBC-C14")
+    assert hint in found
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        (">=1.0.0, <1.1.0", "not by commas: `>=1.0.0 <1.1.0`."),
+        (">=1.0, <1.1.0", "not by commas: `>=1.0.0 <1.2.0`."),
+        ("^1.0.0", "`^` and `~` are not known here"),
+        ("1.0.0||2.0.0", "Write a blank on both sides of `||`."),
+    ],
+)
+def test_advice_on_a_range_shows_the_corrected_range(text: str, hint: str) -> None:
+    blobs = [package(), channel("a", {"name": "p.v1.0.0", "skipRange": text}), bundle("v1")]
+    (found,) = hints(blobs, "FBC-M18")
+    assert found.endswith(hint) or hint in found
+
+
+@pytest.mark.parametrize(
+    ("fields", "rule", "hint"),
+    [
+        ({"entries": ["p.v1.0.0"]}, "FBC-L07", "Write an object: `- name: p.v1.0.0`."),
+        ({"entries": [{"name": "p.v1.0.0", "skips": "x"}]}, "FBC-L07", "Write a list: `skips: [x]`."),
+        ({"entries": {"name": "p.v1.0.0"}}, "FBC-L07", "put `- ` before the first field"),
+        ({"entries": [{"name": 1}]}, "FBC-L07", 'Put the value in quotes: `name: "1"`.'),
+        ({"entries": [{"name": True}]}, "FBC-L07", 'Put the value in quotes: `name: "true"`.'),
+        ({"entries": [{"name": "p.v1.0.0", "replace": "x"}]}, "FBC-W01", 'Did you mean "replaces"?'),
+        ({"entries": [{"name": "p.v1.0.0"}], "entrys": []}, "FBC-W01", 'Did you mean "entries"?'),
+        ({"entries": [{"name": "p.v1.0.0"}], "color": 1}, "FBC-W01", "Remove the field or correct its name"),
+    ],
+)
+def test_advice_on_a_field_shows_what_to_write(fields: Json, rule: str, hint: str) -> None:
+    blobs = [package(), channel("a") | fields, bundle("v1")]
+    assert any(hint in found for found in hints(blobs, rule))
+
+
+def test_element_of_a_list_is_named_by_its_number() -> None:
+    (finding,) = [one for one in errors([package(), channel("a", entries=["x"])]) if one.rule == "FBC-L07"]
+    assert finding.message == "element 0 of field 'entries' must be of type object, got string 'x'"
+
+
+def test_number_for_a_version_is_advised_to_have_three_parts() -> None:
+    (found,) = hints(one_bundle(properties=[package_property() | {"value": {"version": 1.1}}]), "FBC-C11")
+    assert "all three numbers" in found
+
+
+def test_missing_package_property_is_shown() -> None:
+    (found,) = hints([package(), channel("a", "v1"), without(bundle("v1"), "properties")], "FBC-C12")
+    assert "`value: {packageName: p, version: VERSION}`" in found
+
+
+def test_blob_of_a_misspelled_schema_is_found() -> None:
+    blobs = [package(), channel("a", "v1"), bundle("v1") | {"schema": "olm.bundles"}]
+    assert 'blob "p.v1.0.0" of schema "olm.bundles"' in hints(blobs, "FBC-C18")[0]
+    blobs = [package(), channel("a", "v1") | {"schema": "olm.channels"}, bundle("v1")]
+    assert hints(blobs, "FBC-M06")[0].endswith("write `olm.channel`.")
+    blobs = [package() | {"schema": "olm.packages"}, channel("a", "v1"), bundle("v1")]
+    assert hints(blobs, "FBC-C04")[0].endswith("write `olm.package`.")
+
+
+def test_one_package_under_two_names_is_recognised() -> None:
+    blobs = [package(name="ferry"), channel("a", "v1", package="boats"), bundle("v1", package="boats")]
+    assert hints(blobs, "FBC-C04") == ['The package "ferry" has no channels and no bundles: use one name for both.']
+    assert hints(blobs, "FBC-M06") == ['The channels are of a package "boats": use one name for both.']
+
+
+def test_bundle_whose_name_has_another_version_is_the_wrong_one() -> None:
+    blobs = [package(), channel("a", "v1", "v2 replaces v1"), bundle("v2", version="1.0.0"), bundle("v1")]
+    (finding,) = errors(blobs)
+    assert (finding.rule, finding.line) == ("FBC-M15", 3)
+    assert finding.hint == 'By its name, "p.v2.0.0" has the version 2.0.0: correct it.'
+
+
+TWO_BLOBS = b"---\nschema: olm.package\nname: p\nschema: olm.channel\npackage: p\n"
+
+
+@pytest.mark.parametrize(
+    ("data", "lines"),
+    [
+        (TWO_BLOBS, [4]),
+        (b"a: b\n" + TWO_BLOBS.replace(b"p\nschema", b"p\nschema "), [5]),
+        (TWO_BLOBS.replace(b"p\nschema", b"p\n---\nschema"), []),
+        (b"schema: x\ndescription: |\n  schema: y\n", []),
+        (b'{"schema": "x"}\n{"schema": "y"}\n', []),
+    ],
+)
+def test_two_blobs_in_one_document_are_warned_of(data: bytes, lines: list[int]) -> None:
+    found = [finding for finding in findings_of({"c.yaml": data}) if finding.rule == "FBC-W04"]
+    assert [(finding.line, finding.column) for finding in found] == [(line, 1) for line in lines]
