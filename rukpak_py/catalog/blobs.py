@@ -125,6 +125,7 @@ _EMPTY_HINT: Final = (
     "Remove the `---` beside it, or move the comment below the `---`: for readers of catalogs, comments and empty "
     "lines alone are a document."
 )
+_ADVISED: Final = 20  # unknown fields of a blob
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
 
@@ -172,8 +173,8 @@ def _tell_defects(struct: Struct, value: Any, schema: str, tell: "_Teller") -> b
     wrong = list(defects(struct, value))
     for defect in wrong:
         tell(WRONG_TYPE, defect.message, defect.path, hint=advice.on_type(defect))
-    for path in unknown_fields(struct, value):
-        hint = advice.on_field(str(path[-1]), names_beside(struct, path))
+    for number, path in enumerate(unknown_fields(struct, value)):
+        hint = advice.on_field(str(path[-1]), names_beside(struct, path)) if number < _ADVISED else None
         tell(UNKNOWN_FIELD, f"{schema} has no field {str(path[-1])[:100]!r}", path, on_key=True, hint=hint)
     return bool(wrong)
 
