@@ -51,6 +51,18 @@ class Advice:
         found = self._similar.near(bundle.name, (name for name in entries if name not in bundles))
         return f"A channel has the entry {quoted(found)}, which has no bundle: use one name." if found else None
 
+    def on_new_bundle(self, bundle: Bundle) -> str | None:
+        """Advice on a bundle in no channel that is newer than the head of the default channel."""
+        index = self.whole.packages[bundle.package]
+        channel = index.package.default_channel if index.package else ""
+        graph = index.graphs.get(channel)
+        head = index.bundles.get(graph.heads[0]) if graph and len(graph.heads) == 1 else None
+        old, new = parse_version(head.version) if head else None, parse_version(bundle.version)
+        if head is None or old is None or new is None or new <= old:
+            return None
+        entry = f"`- name: {bundle.name}` with `replaces: {head.name}`"
+        return f"Add an entry to a channel, such as {entry} to {quoted(channel)}, or remove the bundle."
+
     def on_default_channel(self, package: str, default: str = "") -> str | None:
         """Advice on a default channel that is not given, or does not exist."""
         blob = self._misspelled.get((CHANNEL, package, default))

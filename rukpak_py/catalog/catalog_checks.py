@@ -116,7 +116,8 @@ def bundles_are_in_a_channel(whole: WholeCatalog) -> Iterator[Problem]:
         if is_checkable and bundle.name not in entries:
             whose = f"package {quoted(package)}, bundle {quoted(bundle.name)}"
             message = f"{whose} not found in any channel entries"
-            yield Problem(message=message, place=place_in(bundle.origin, "name"), hint=advice.on_bundle(bundle))
+            hint = advice.on_bundle(bundle) or advice.on_new_bundle(bundle)
+            yield Problem(message=message, place=place_in(bundle.origin, "name"), hint=hint)
 
 
 @FAMILY.rule(

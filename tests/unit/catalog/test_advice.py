@@ -107,6 +107,14 @@ def test_bundle_whose_name_has_another_version_is_the_wrong_one() -> None:
     assert finding.hint == 'By its name, "p.v2.0.0" has the version 2.0.0: correct it.'
 
 
+def test_new_bundle_without_an_entry_is_advised_to_replace_the_head() -> None:
+    blobs = [package(), channel("a", "v1", "v2 replaces v1"), bundle("v1"), bundle("v2"), bundle("v3")]
+    (found,) = hints(blobs, "FBC-C17")
+    assert found.startswith('Add an entry to a channel, such as `- name: p.v3.0.0` with `replaces: p.v2.0.0` to "a"')
+    (found,) = hints([*blobs[:-1], bundle("v1.5")], "FBC-C17")
+    assert found.startswith("Add an entry with its name")
+
+
 TWO_BLOBS = b"---\nschema: olm.package\nname: p\nschema: olm.channel\npackage: p\n"
 
 
