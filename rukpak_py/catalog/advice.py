@@ -86,12 +86,18 @@ def _is_short(text: str) -> bool:
     return len(text) <= _LONGEST_EXAMPLE and text.isprintable()
 
 
+def on_schema(schema: str, known: tuple[str, ...]) -> str | None:
+    """Advice on a schema that OLM does not have."""
+    found = _similar(schema, known)
+    return f"Did you mean {quoted(found)}?" if found else None
+
+
 def on_field(name: str, known: tuple[str, ...]) -> str | None:
     """Advice on a field that a schema does not have."""
-    found = _known_field(name, known)
+    found = _similar(name, known)
     return f"Did you mean {quoted(found)}? Tools that read the catalog drop unknown fields." if found else None
 
 
 @lru_cache(maxsize=256)
-def _known_field(name: str, known: tuple[str, ...]) -> str | None:
+def _similar(name: str, known: tuple[str, ...]) -> str | None:
     return near(name, known)

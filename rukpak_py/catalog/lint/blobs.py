@@ -5,7 +5,8 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.catalog.blobs import is_base64
+from rukpak_py.catalog import advice
+from rukpak_py.catalog.blobs import SCHEMAS, is_base64
 from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import traps
 from rukpak_py.catalog.model import Channel, CustomBlob, Package
@@ -63,7 +64,8 @@ def icon_is_an_image(package: Package) -> Iterator[Problem]:
         yield Problem(message=message, place=place_in(package.origin, "icon", "base64data"))
     elif found != icon.media_type:
         message = f"the icon of package {quoted(package.name)} is {found}, not {quoted(icon.media_type)}"
-        yield Problem(message=message, place=place_in(package.origin, "icon", "mediatype"))
+        place = place_in(package.origin, "icon", "mediatype")
+        yield Problem(message=message, place=place, hint=f"Write `mediatype: {found}`.")
 
 
 @CHANNELS.rule(
@@ -114,7 +116,8 @@ def nothing_is_replaced_and_skipped(channel: Channel) -> Iterator[Problem]:
 def schema_is_known(blob: CustomBlob) -> Iterator[Problem]:
     if blob.schema.startswith(_RESERVED):
         message = f"schema {quoted(blob.schema)} is not one of OLM's: the blob is ignored"
-        yield Problem(message=message, place=place_in(blob.origin, "schema"))
+        hint = advice.on_schema(blob.schema, tuple(SCHEMAS))
+        yield Problem(message=message, place=place_in(blob.origin, "schema"), hint=hint)
 
 
 @CUSTOM.rule(

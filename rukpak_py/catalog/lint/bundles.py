@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import msgspec
 
+from rukpak_py.catalog import advice
 from rukpak_py.catalog.fields import member, unknown_fields
 from rukpak_py.catalog.image_names import is_pinned, problem_of_image
 from rukpak_py.catalog.lint.blobs import RANGE_TRAP
@@ -84,7 +85,9 @@ def required_ranges_can_be_read(bundle: Bundle) -> Iterator[Problem]:
         except ValueError as error:
             required = quoted(str(member(value, "packageName")[1] or ""))
             message = f"versionRange {quoted(str(text or ''))} of required package {required}: {error}"
-            yield Problem(message=message, place=place_in(bundle.origin, "properties", index, "value", key))
+            near = advice.on_range(text) if isinstance(text, str) else None
+            hint = f"{near} No resolver can install the bundle." if near else None
+            yield Problem(message=message, place=place_in(bundle.origin, "properties", index, "value", key), hint=hint)
 
 
 @BUNDLES.further_check(

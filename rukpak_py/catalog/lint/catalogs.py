@@ -91,7 +91,8 @@ def skip_ranges_do_not_cover_themselves(whole: WholeCatalog) -> Iterator[Problem
         version = known.setdefault(index.name, PackageVersions(index=index)).of(entry.name)
         if covered is not None and version is not None and covered.contains(version):
             message = f"skipRange {quoted(entry.skip_range)} of {quoted(entry.name)} covers its own version {version}"
-            yield Problem(message=message, place=place_in(channel.origin, "entries", number, "skipRange"))
+            place = place_in(channel.origin, "entries", number, "skipRange")
+            yield Problem(message=message, place=place, hint=f"End the range below that version, with `<{version}`.")
 
 
 @CATALOGS.rule(

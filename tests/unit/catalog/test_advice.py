@@ -12,6 +12,7 @@ from tests.unit.catalog.samples import (
     one_bundle,
     package,
     package_property,
+    warnings,
     without,
 )
 
@@ -88,6 +89,7 @@ def test_missing_package_property_is_shown() -> None:
 def test_blob_of_a_misspelled_schema_is_found() -> None:
     blobs = [package(), channel("a", "v1"), bundle("v1") | {"schema": "olm.bundles"}]
     assert 'blob "p.v1.0.0" of schema "olm.bundles"' in hints(blobs, "FBC-C18")[0]
+    assert [one.hint for one in warnings(blobs) if one.rule == "FBC-W26"] == ['Did you mean "olm.bundle"?']
     blobs = [package(), channel("a", "v1") | {"schema": "olm.channels"}, bundle("v1")]
     assert hints(blobs, "FBC-M06")[0].endswith("write `olm.channel`.")
     blobs = [package() | {"schema": "olm.packages"}, channel("a", "v1"), bundle("v1")]
