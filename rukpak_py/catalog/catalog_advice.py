@@ -7,7 +7,7 @@ from typing import Final
 
 from rukpak_py.catalog.blobs import SCHEMAS
 from rukpak_py.catalog.bundle_order import parse_version
-from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Channel, CustomBlob
+from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Channel, CustomBlob, Origin
 from rukpak_py.catalog.similar_names import SimilarNames
 from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
@@ -20,7 +20,7 @@ _RESERVED: Final = "olm."
 class Advice:
     whole: WholeCatalog
 
-    def on_package(self, package: str) -> str:
+    def on_package(self, package: str, origin: Origin) -> str:
         """Advice on a package that has channels or bundles, but no blob of its own."""
         if not package:
             return "Write the name of the package in `package`."
@@ -30,8 +30,9 @@ class Advice:
         meant = self._similar.meant(package, self.whole.known)
         if meant is not None:
             return f"{meant} Otherwise add an `olm.package`: `rukpakctl catalog init {package}`."
-        if len(self._bare) == 1:
-            return f"The package {quoted(self._bare[0])} has no channels and no bundles: use one name for both."
+        bare = self._bare.get(origin.file, set())
+        if len(bare) == 1:
+            return f"The package {quoted(min(bare))} has no channels and no bundles: use one name for both."
         return f"Add an `olm.package` with this name: `rukpakctl catalog init {package}` prints one."
 
     def on_entry(self, channel: Channel, entry: str) -> str | None:
@@ -58,7 +59,7 @@ class Advice:
         graph = index.graphs.get(channel)
         head = index.bundles.get(graph.heads[0]) if graph and len(graph.heads) == 1 else None
         old, new = parse_version(head.version) if head else None, parse_version(bundle.version)
-        if head is None or old is None or new is None or new <= old:
+        if not bundle.name or head is None or old is None or new is None or new <= old:
             return None
         entry = f"`- name: {bundle.name}` with `replaces: {head.name}`"
         return f"Add an entry to a channel, such as {entry} to {quoted(channel)}, or remove the bundle."
@@ -75,8 +76,10 @@ class Advice:
             return " ".join(filter(None, (meant, f"Channels of the package: {named(names)}.")))
         if channels:
             return None
-        if self._bare == (package,) and len(self._unknown) == 1:
-            return f"The channels are of a package {quoted(self._unknown[0])}: use one name for both."
+        index = self.whole.packages[package]
+        others = self._strays.get(index.package.origin.file, set()) if index.package and not index.bundles else set()
+        if len(others) == 1:
+            return f"The channels are of a package {quoted(min(others))}: use one name for both."
         return "Add an `olm.channel` of the package, and name it in `defaultChannel`."
 
     @cached_property
@@ -84,18 +87,23 @@ class Advice:
         return SimilarNames()
 
     @cached_property
-    def _bare(self) -> tuple[str, ...]:
-        """Packages that have nothing but their own blob."""
-        return tuple(
-            name
-            for name in sorted(self.whole.known)
-            if name and not self.whole.packages[name].channels and not self.whole.packages[name].bundles
-        )
+    def _bare(self) -> Mapping[str, set[str]]:
+        """By file: packages that have nothing but their own blob."""
+        found: dict[str, set[str]] = {}
+        for one in self.whole.catalog.packages:
+            index = self.whole.packages[one.name]
+            if one.name and not index.channels and not index.bundles:
+                found.setdefault(one.origin.file, set()).add(one.name)
+        return found
 
     @cached_property
-    def _unknown(self) -> tuple[str, ...]:
-        """Packages that have channels, but no blob of their own."""
-        return tuple(sorted({one.package for one in self.whole.catalog.channels} - self.whole.known))
+    def _strays(self) -> Mapping[str, set[str]]:
+        """By file: packages that have channels, but no blob of their own."""
+        found: dict[str, set[str]] = {}
+        for one in self.whole.catalog.channels:
+            if one.package not in self.whole.known:
+                found.setdefault(one.origin.file, set()).add(one.package)
+        return found
 
     @cached_property
     def _misspelled(self) -> Mapping[tuple[str, str, str], CustomBlob]:

@@ -48,7 +48,7 @@ def channels_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
             others = _others(counts[channel.package] - 1)
             message = f"unknown package {quoted(channel.package)} for channel {quoted(channel.name)}{others}"
             place = place_in(channel.origin, "package")
-            yield Problem(message=message, place=place, hint=advice.on_package(channel.package))
+            yield Problem(message=message, place=place, hint=advice.on_package(channel.package, channel.origin))
 
 
 @FAMILY.rule(
@@ -84,7 +84,7 @@ def bundles_have_their_package(whole: WholeCatalog) -> Iterator[Problem]:
                 f"unknown package {quoted(package)} for bundle {quoted(bundle.name)}{_others(counts[package] - 1)}"
             )
             place = place_in(bundle.origin, "package")
-            yield Problem(message=message, place=place, hint=advice.on_package(package))
+            yield Problem(message=message, place=place, hint=advice.on_package(package, bundle.origin))
 
 
 @FAMILY.rule(
