@@ -88,7 +88,7 @@ class Advice:
 
     @cached_property
     def _bare(self) -> Mapping[str, set[str]]:
-        """By file: packages that have nothing but their own blob."""
+        """Packages that have nothing but their own blob, by file."""
         found: dict[str, set[str]] = {}
         for one in self.whole.catalog.packages:
             index = self.whole.packages[one.name]
@@ -98,7 +98,7 @@ class Advice:
 
     @cached_property
     def _strays(self) -> Mapping[str, set[str]]:
-        """By file: packages that have channels, but no blob of their own."""
+        """Packages that have channels, but no blob of their own, by file."""
         found: dict[str, set[str]] = {}
         for one in self.whole.catalog.channels:
             if one.package not in self.whole.known:

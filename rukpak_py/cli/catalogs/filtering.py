@@ -44,7 +44,8 @@ def note_text(note: Note) -> str:
         case NoteKind.DEPRECATION_REMOVED:
             return f"{channel}: the deprecation of {note.name} is left out with it"
         case NoteKind.PACKAGE_ADDED:
-            return f"package {note.package} is kept, because {', '.join(note.names)} requires it"
+            verb = "requires" if len(note.names) == 1 else "require"
+            return f"package {note.package} is kept, because {', '.join(note.names)} {verb} it"
         case NoteKind.DEPENDENCY_MISSING:
             return f"{channel}: {note.name} requires what is left out: {note.before or ', '.join(note.names)}"
 

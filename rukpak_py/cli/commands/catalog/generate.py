@@ -26,8 +26,7 @@ def generate() -> None:
 def write_dockerfile(*, directory: Path, base_image: str, builder_image: str, extra_labels: tuple[str, ...]) -> None:
     """Write DIRECTORY.Dockerfile beside the directory of a catalog, for an image that OLM serves.
 
-    The operator and this program read a catalog from an image without `opm` as well: the label of the image says where
-    in it the catalog is.
+    `rukpakctl` reads a catalog from an image without `opm`: the label of the image says where in it the catalog is.
     """
     root = directory.resolve()
     if not root.is_dir():
