@@ -22,9 +22,9 @@ ON_PAGE_OF_CLUSTERS = ("install", "outdated")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
-def test_pages_show_what_is_printed(page: Path, helm: HelmProgram) -> None:
+def test_pages_show_what_is_printed(page: Path, helm: HelmProgram, tmp_path: Path) -> None:
     path = f"{Path(program()).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "100", VARIABLE: helm.path}
+    environment = os.environ | {"PATH": path, "COLUMNS": "100", "TMPDIR": str(tmp_path), VARIABLE: helm.path}
     steps = sessions.steps(page.read_text(encoding="utf-8"))
     assert steps
     wrong = []
