@@ -42,7 +42,7 @@ class NewestBundle:
     version: str
     heads: tuple[str, ...]
     is_default: bool = False
-    deprecation: str | None = None
+    deprecation: str | None = None  # of the bundle, else of the channel
 
     @property
     def is_head(self) -> bool:
@@ -205,5 +205,5 @@ def _newest(
         version=one.bundle.version,
         heads=heads,
         is_default=is_default,
-        deprecation=one.deprecation,
+        deprecation=index.deprecation_of_channel(channel) if one.deprecation is None else one.deprecation,
     )

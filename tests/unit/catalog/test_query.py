@@ -100,6 +100,13 @@ def test_newest_bundle_of_a_channel_need_not_be_its_head() -> None:
     ]
 
 
+def test_newest_bundle_tells_the_deprecation_of_its_channel() -> None:
+    found = packages(catalog({"a": CHAIN, "b": [entry("1.0.0")]}, deprecated={"b": "old", "1.2.0": "broken"}))
+    answer = newest(found, "p")
+    assert not isinstance(answer, Refusal)
+    assert {one.channel: one.deprecation for one in answer} == {"a": None, "b": "old"}
+
+
 def test_interface_has_what_a_bundle_provides_and_requires() -> None:
     answer = interface_of(packages(OTHER), "q", "2.1.0")
     assert not isinstance(answer, Refusal)
