@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 from msgspec import UNSET
@@ -72,6 +72,8 @@ class Change:
     parts: "tuple[Change, ...]" = ()
 
 
+_LONG: Final = 120
+_CONTEXT: Final = 30
 Item = tuple[str, str]  # what it is, and its content
 
 
@@ -209,10 +211,31 @@ def _item_changes(change: Change, old: Iterable[Item], new: Iterable[Item], *, o
     for name, (gone, come) in sorted(names.items()):
         one = replace(change, name=owner or name, detail=name if owner else "")
         if len(gone) == len(come) == 1:
-            yield replace(one, before=shown(gone[0]), after=shown(come[0]))
+            first, second = _around_difference(gone[0], come[0])
+            yield replace(one, before=shown(first), after=shown(second))
             continue
         yield from (replace(one, kind=ChangeKind.REMOVED, before=shown(text)) for text in gone)
         yield from (replace(one, kind=ChangeKind.ADDED, after=shown(text)) for text in come)
+
+
+def _around_difference(before: str, after: str) -> tuple[str, str]:
+    """Both texts from shortly before their first difference to shortly behind their last one."""
+    if max(len(before), len(after)) <= _LONG:
+        return before, after
+    start = _common(before, after)
+    shorter = min(len(before), len(after)) - start
+    end = min(shorter, _common(before[::-1], after[::-1]))
+    start, end = max(0, start - _CONTEXT), max(0, end - _CONTEXT)
+    first, second = (
+        f"{'…' if start else ''}{text[start : len(text) - end]}{'…' if end else ''}" for text in (before, after)
+    )
+    return first, second
+
+
+def _common(one: str, other: str) -> int:
+    """The number of characters at the start that are the same."""
+    pairs = enumerate(zip(one, other, strict=False))
+    return next((number for number, (first, second) in pairs if first != second), min(len(one), len(other)))
 
 
 def _items(properties: Iterable[Property]) -> list[Item]:

@@ -21,6 +21,7 @@ from rukpak_py.cli.catalogs.loading import LoadOptions, at_root, content_files
 from rukpak_py.cli.catalogs.opening import OpenedBundle, OpenedCatalog, open_reference
 from rukpak_py.cli.catalogs.reading import mapped
 from rukpak_py.cli.catalogs.spool import Spool, Stored
+from rukpak_py.cli.terminal import clean_text
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Finding, InvalidBundleError
 
@@ -65,10 +66,12 @@ class Rendering:
     lost: list[str] = field(default_factory=list)  # blobs that are not written, and why
 
     def write(self) -> None:
-        """Print the blobs in the order of a catalog."""
+        """Print the blobs in the order of a catalog; on a terminal nothing in them can control it."""
+        is_terminal = sys.stdout.isatty()
         sys.stdout.flush()
         for blob in sorted(self.blobs, key=lambda one: one.key):
-            sys.stdout.buffer.write(blob.data if isinstance(blob, Encoded) else self.spool.read(blob.stored))
+            data = blob.data if isinstance(blob, Encoded) else self.spool.read(blob.stored)
+            sys.stdout.buffer.write(clean_text(data.decode()).encode() if is_terminal else data)
         sys.stdout.buffer.flush()
 
 

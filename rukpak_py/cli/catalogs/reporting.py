@@ -7,10 +7,23 @@ from dataclasses import replace
 import click
 
 import rukpak_py
+from rukpak_py.catalog.similar_names import near
 from rukpak_py.cli.reports import github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.cli.terminal import Exit, Style, clean_text, print_json, print_lines
 from rukpak_py.core.findings import Severity
+
+
+def check_rules(ignored: Iterable[str]) -> None:
+    """UsageError for a rule that does not exist: ignoring it would have no effect."""
+    from rukpak_py.cli.catalogs.rules import described_rules  # noqa: PLC0415 - few options name rules
+
+    known = described_rules()
+    for rule in ignored:
+        if rule not in known:
+            meant = near(rule, known)
+            advice = f"; did you mean {meant}?" if meant else ""
+            raise click.UsageError(f"--ignore {rule!r}: there is no such rule{advice}")
 
 
 def without_rules(report: CommandReport, ignored: Collection[str], *, is_strict: bool) -> CommandReport:

@@ -15,7 +15,7 @@ from rukpak_py.core.text import counted
 Json = dict[str, Any]
 
 
-def provider_lines(found: Sequence[KindProvider]) -> Iterator[str]:
+def provider_lines(found: Sequence[KindProvider], *, width: int = 0) -> Iterator[str]:
     cells = (
         (
             one.package,
@@ -26,7 +26,9 @@ def provider_lines(found: Sequence[KindProvider]) -> Iterator[str]:
         )
         for one in found
     )
-    yield from columns(("PACKAGE", "KIND", "NEWEST BUNDLE", "BUNDLES", "CHANNELS (HEAD) THAT HAVE IT"), cells)
+    yield from columns(
+        ("PACKAGE", "KIND", "NEWEST BUNDLE", "BUNDLES", "CHANNELS (HEAD) THAT HAVE IT"), cells, width=width
+    )
 
 
 def path_lines(found: PathsToHead) -> Iterator[str]:
@@ -34,7 +36,7 @@ def path_lines(found: PathsToHead) -> Iterator[str]:
         yield clean(f"no upgrade leads from {found.installed.text} to the head of {', '.join(found.channels)}")
     else:
         yield from _path(found.shortest)
-    if found.greedy != found.shortest:
+    if found.greedy != found.shortest and found.greedy.steps:
         yield "taking the most preferred upgrade each time:"
         yield from _path(found.greedy)
 

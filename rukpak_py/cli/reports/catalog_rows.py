@@ -9,12 +9,12 @@ from rukpak_py.cli.reports.columns import columns
 Json = dict[str, Any]
 
 
-def package_lines(rows: Sequence[PackageRow]) -> Iterator[str]:
+def package_lines(rows: Sequence[PackageRow], *, width: int = 0) -> Iterator[str]:
     cells = ((row.package, row.display_name, row.default_channel, _deprecated(row.deprecation)) for row in rows)
-    yield from columns(("NAME", "DISPLAY NAME", "DEFAULT CHANNEL", "DEPRECATED"), cells)
+    yield from columns(("NAME", "DISPLAY NAME", "DEFAULT CHANNEL", "DEPRECATED"), cells, width=width)
 
 
-def channel_lines(rows: Sequence[ChannelRow]) -> Iterator[str]:
+def channel_lines(rows: Sequence[ChannelRow], *, width: int = 0) -> Iterator[str]:
     cells = (
         (
             row.package,
@@ -25,15 +25,15 @@ def channel_lines(rows: Sequence[ChannelRow]) -> Iterator[str]:
         )
         for row in rows
     )
-    yield from columns(("PACKAGE", "CHANNEL", "ENTRIES", "HEAD", "DEPRECATED"), cells)
+    yield from columns(("PACKAGE", "CHANNEL", "ENTRIES", "HEAD", "DEPRECATED"), cells, width=width)
 
 
-def bundle_lines(rows: Sequence[BundleRow]) -> Iterator[str]:
+def bundle_lines(rows: Sequence[BundleRow], *, width: int = 0) -> Iterator[str]:
     cells = (
         (row.package, row.channel, row.bundle, row.replaces, ",".join(row.skips), row.skip_range, row.image)
         for row in rows
     )
-    yield from columns(("PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"), cells)
+    yield from columns(("PACKAGE", "CHANNEL", "BUNDLE", "REPLACES", "SKIPS", "SKIP RANGE", "IMAGE"), cells, width=width)
 
 
 def package_document(row: PackageRow) -> Json:

@@ -10,7 +10,10 @@ from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
 
-@click.command(epilog=epilog(no="there are differences, with --exit-code", failed="a catalog cannot be read"))
+@click.command(
+    short_help="Compare two catalogs.",
+    epilog=epilog(no="there are differences, with --exit-code", failed="a catalog cannot be read"),
+)
 @click.argument("old", type=click.Path())
 @click.argument("new", type=click.Path())
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is a difference.")

@@ -8,7 +8,9 @@ from rukpak_py.cli.terminal import epilog, print_warning
 
 
 @click.command(
-    name="filter", epilog=epilog(failed="the catalog cannot be read, is not valid, or has nothing of what is wanted")
+    short_help="Print a part of a catalog that is a valid catalog.",
+    name="filter",
+    epilog=epilog(failed="the catalog cannot be read, is not valid, or has nothing of what is wanted"),
 )
 @catalog_argument
 @click.option("--package", "names", multiple=True, required=True, metavar="NAME", help="A package; may be repeated.")

@@ -8,7 +8,10 @@ from rukpak_py.cli.catalogs.flags import load_options
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_error, print_hint, print_warning
 
 
-@click.command(epilog=epilog(no="files are not formatted, with --check", failed="a file cannot be read or written"))
+@click.command(
+    short_help="Format the files of catalogs in place.",
+    epilog=epilog(no="files are not formatted, with --check", failed="a file cannot be read or written"),
+)
 @click.argument("catalogs", nargs=-1, required=True, type=click.Path(), metavar="DIRECTORY|FILE...")
 @click.option("--check", is_flag=True, help="Write nothing; exit with 1 when a file is not formatted.")
 @click.option("--drop-comments", is_flag=True, help="Also files with comments, which are lost.")

@@ -16,11 +16,23 @@ def generate() -> None:
     """Write files that a catalog needs."""
 
 
-@generate.command(name="dockerfile", epilog=_epilog)
+@generate.command(name="dockerfile", short_help="Write a Dockerfile for the image of a catalog.", epilog=_epilog)
 @click.argument("directory", type=click.Path(path_type=Path))
-@click.option("-i", "--base-image", default=DEFAULT_IMAGE, show_default=True, metavar="IMAGE", help="What serves it.")
 @click.option(
-    "-b", "--builder-image", default=DEFAULT_IMAGE, show_default=True, metavar="IMAGE", help="What fills the cache."
+    "-i",
+    "--base-image",
+    default=DEFAULT_IMAGE,
+    show_default=True,
+    metavar="IMAGE",
+    help="Image that serves the catalog.",
+)
+@click.option(
+    "-b",
+    "--builder-image",
+    default=DEFAULT_IMAGE,
+    show_default=True,
+    metavar="IMAGE",
+    help="Image that fills the cache.",
 )
 @click.option("-l", "--extra-labels", multiple=True, metavar="KEY=VALUE", help="Labels; may be repeated.")
 def write_dockerfile(*, directory: Path, base_image: str, builder_image: str, extra_labels: tuple[str, ...]) -> None:

@@ -10,7 +10,10 @@ from rukpak_py.cli.terminal import clean_text, epilog, print_warning
 from rukpak_py.core.errors import ContentError
 
 
-@click.command(epilog=epilog(failed="the catalog cannot be read, or the picture would be too large"))
+@click.command(
+    short_help="Draw the upgrade graphs of a catalog.",
+    epilog=epilog(failed="the catalog cannot be read, or the picture would be too large"),
+)
 @catalog_argument
 @click.option("--package", metavar="NAME", help="Draw this package only.")
 @click.option("--channel", "channels", multiple=True, metavar="NAME", help="Draw this channel only; may be repeated.")
@@ -48,7 +51,7 @@ def graph(
 
     The catalog need not be valid: the picture is to show why it is not.
     """
-    from rukpak_py.catalog.choosing import find_package  # noqa: PLC0415 - the same
+    from rukpak_py.catalog.choosing import choose_channels, find_package  # noqa: PLC0415 - the same
     from rukpak_py.catalog.drawing import dot, graph_model, mermaid, svg  # noqa: PLC0415 - other commands do not draw
     from rukpak_py.catalog.package_index import by_package  # noqa: PLC0415 - the same
 
@@ -57,6 +60,9 @@ def graph(
     )
     if package is not None:
         demand(find_package(packages, package))
+        demand(choose_channels(packages, package, channels))
+    elif unknown := sorted(set(channels).difference(*(index.graphs for index in packages.values()))):
+        raise ContentError(f"no package of the catalog has a channel {unknown[0]!r}")
     options = graph_model.DrawingOptions(
         package=package,
         channels=frozenset(channels),

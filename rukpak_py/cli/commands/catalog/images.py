@@ -13,7 +13,10 @@ from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import clean, epilog, print_json, print_lines
 
 
-@click.command(epilog=epilog(failed="the catalog cannot be read, or has no such package"))
+@click.command(
+    short_help="List the images that a catalog names.",
+    epilog=epilog(failed="the catalog cannot be read, or has no such package"),
+)
 @catalog_argument
 @click.option("--package", "names", multiple=True, metavar="NAME", help="Of this package only; may be repeated.")
 @click.option("--unpinned", is_flag=True, help="Only references without a digest, which can change their image.")

@@ -7,12 +7,15 @@ from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.catalog.rules import CATALOG_FAMILIES
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import report_of
-from rukpak_py.cli.catalogs.reporting import print_reports, without_rules
+from rukpak_py.cli.catalogs.reporting import check_rules, print_reports, without_rules
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
 
 
-@click.command(epilog=epilog(no="a catalog has errors, or warnings with --strict", failed="a catalog cannot be read"))
+@click.command(
+    short_help="Find mistakes in catalogs that are valid.",
+    epilog=epilog(no="a catalog has errors, or warnings with --strict", failed="a catalog cannot be read"),
+)
 @click.argument("catalogs", nargs=-1, required=True, type=click.Path(), metavar="CATALOG...")
 @click.option("--ignore", "ignored", multiple=True, metavar="RULE", help="Leave out a rule; may be repeated.")
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
@@ -32,6 +35,7 @@ def lint(
     For example: ranges that mean something else than they seem to, edges that lead down or nowhere, dependencies that
     nothing in the catalog provides, images without a digest, icons of another type than they say.
     """
+    check_rules(ignored)
     options = load_options(no_cache=no_cache, jobs=jobs, is_slim=False, checks=Checks.LINT)
     families = (*CATALOG_FAMILIES, *LINT_FAMILIES)
     found = (report_of(typed, options, families) for typed in catalogs)

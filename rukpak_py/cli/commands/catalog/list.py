@@ -1,5 +1,6 @@
 """`rukpakctl catalog list packages`, `channels` and `bundles`."""
 
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -13,7 +14,7 @@ from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load
 from rukpak_py.cli.catalogs.loading import load_valid
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_rows as report
-from rukpak_py.cli.terminal import epilog, print_json, print_lines
+from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines
 
 Row = TypeVar("Row")
 F = TypeVar("F", bound=Callable[..., Any])
@@ -54,7 +55,7 @@ def bundles(**chosen: Any) -> None:
 def _print(
     chosen: dict[str, Any],
     ask: Callable[[Mapping[str, PackageIndex], str | None], Sequence[Row] | Refusal],
-    lines_of: Callable[[Sequence[Row]], Iterator[str]],
+    lines_of: Callable[..., Iterator[str]],
     document_of: Callable[[Row], dict[str, Any]],
     *,
     is_slim: bool = True,
@@ -65,4 +66,5 @@ def _print(
     if chosen["output"] == "json":
         print_json([document_of(row) for row in rows])
     else:
-        print_lines(lines_of(rows))
+        style = Style(sys.stdout)
+        print_lines(lines_of(rows, width=style.width if style.is_terminal else 0))

@@ -12,14 +12,14 @@ from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_o
 from rukpak_py.cli.catalogs.loading import load_valid
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_answers as report
-from rukpak_py.cli.terminal import Exit, epilog, print_json, print_lines
+from rukpak_py.cli.terminal import Exit, clean, epilog, print_json, print_lines
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FAILED = "the catalog cannot be read, is not valid, or has no such package"
 _epilog = epilog(failed=_FAILED)
 
 
-@click.group(epilog=_epilog)
+@click.group(short_help="Ask a catalog about kinds, upgrades and bundles.", epilog=_epilog)
 def query() -> None:
     """Ask a catalog who provides a kind, which upgrades lead where, and what a bundle needs."""
 
@@ -41,14 +41,16 @@ def kind(*, kind: str, group: str | None, version: str | None, output: str, **re
     elif found:
         print_lines(report.provider_lines(found))
     else:
-        print_lines([f"no bundle of the catalog provides {kind}"])
+        print_lines([clean(f"no bundle of the catalog provides {kind}")])
     return Exit.OK if found else Exit.NO
 
 
 @query.command(epilog=epilog(no="no upgrade leads to the head", failed=_FAILED))
 @click.argument("package")
 @click.argument("installed", metavar="FROM")
-@click.option("--channel", "channels", multiple=True, metavar="NAME", help="May be repeated. Default: its default.")
+@click.option(
+    "--channel", "channels", multiple=True, metavar="NAME", help="May be repeated. Default: the default channel."
+)
 @_options
 def path(*, package: str, installed: str, channels: tuple[str, ...], output: str, **reading: Any) -> int:
     """Show the upgrades from a version or bundle FROM to the head of a channel.
@@ -80,7 +82,10 @@ def bundle(*, package: str, bundle: str, output: str, **reading: Any) -> None:
     _print(output, report.interface_document(found), report.interface_lines(found))
 
 
-@query.command(epilog=epilog(no="there are such bundles", failed=_FAILED))
+@query.command(
+    short_help="List bundles that cannot be upgraded to the head of their channel.",
+    epilog=epilog(no="there are such bundles", failed=_FAILED),
+)
 @click.argument("package")
 @click.option("--channel", metavar="NAME", help="Default: all.")
 @_options

@@ -9,7 +9,10 @@ from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
 
 
-@click.command(epilog=epilog(no="a catalog has errors", failed="a catalog cannot be read"))
+@click.command(
+    short_help="Check whether catalogs are valid, with a line and advice for each error.",
+    epilog=epilog(no="a catalog has errors", failed="a catalog cannot be read"),
+)
 @click.argument("catalogs", nargs=-1, required=True, type=click.Path(), metavar="CATALOG...")
 @output_option("text", "json", "sarif", "github")
 @catalog_options
