@@ -6,7 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rukpak_py.catalog import read_file
-from rukpak_py.catalog.rules import ALL_FAMILIES
+from rukpak_py.catalog.lint import rules as lint_rules
+from rukpak_py.catalog.rules import VALIDITY_FAMILIES
 from rukpak_py.cli.catalogs import directory
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats import validation
@@ -44,6 +45,10 @@ under "Reading a catalog"; `rukpakctl catalog lint` reports all warnings, as err
 """
 
 
+_OF_READING = (*directory.RULES, *read_file.RULES)
+CATALOG_FAMILIES = (*VALIDITY_FAMILIES, *lint_rules.ALL_FAMILIES)
+
+
 def page() -> str:
     sections = [HEADER, REGISTRY, "", *_table(READING, _rows_of_reading(DEFECT_KINDS))]
     asked_for: dict[str, str] = {
@@ -59,9 +64,11 @@ def page() -> str:
         sections += _table(family.title, _rows(family))
     sections += [
         CATALOGS,
-        *_table("Reading a catalog", _rows_of_reading((*directory.RULES, *read_file.RULES), ALL_FAMILIES[0].origin)),
+        *_table(
+            "Reading a catalog", _rows_of_reading((*directory.RULES, *read_file.RULES), CATALOG_FAMILIES[0].origin)
+        ),
     ]
-    for title, families in groupby(ALL_FAMILIES, key=lambda family: family.title):
+    for title, families in groupby(CATALOG_FAMILIES, key=lambda family: family.title):
         sections += _table(title, (row for family in families for row in _rows(family)))
     return "\n".join(sections).rstrip() + "\n"
 
