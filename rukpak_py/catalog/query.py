@@ -12,7 +12,7 @@ from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.providers import GroupVersionKind, Providers, kinds_provided
 from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.similar_names import close_names
-from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
+from rukpak_py.catalog.upgrade_graph import Candidate, UpgradeGraph
 from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
 
 
@@ -103,7 +103,7 @@ def paths_to_head(
     if found.name in graph.candidates:
         shortest, greedy = paths.shortest(found.name), paths.greedy(found.name)
     else:
-        first = _edges_upwards(graph, found)
+        first = graph.upgrades_of(found.name, found.version)
         preferred = next(iter(first.values()), None)
         shortest = paths.shortest(found.text, first)
         greedy = paths.greedy(found.text, preferred) if preferred else UpgradePath(source=found.text)
@@ -187,12 +187,6 @@ def _descending(bundles: Iterable[Bundle]) -> Iterator[Bundle]:
     ordered = sorted(((one, version.order) for one, version in versions if version), key=lambda pair: pair[1])
     yield from (one for one, _ in reversed(ordered))
     yield from (one for one, version in versions if version is None)
-
-
-def _edges_upwards(graph: UpgradeGraph, installed: InstalledBundle) -> dict[str, Edge]:
-    version = installed.version
-    edges = graph.edges_from(installed.name, version.version if version else None)
-    return {name: edge for name, edge in edges.items() if version is None or graph.allows(version, edge)}
 
 
 def _newest(

@@ -2,9 +2,12 @@
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Final
 
 from rukpak_py.catalog.upgrade_paths import UpgradePath
 from rukpak_py.core.text import named, quoted, shown
+
+_SHOWN: Final = 3
 
 
 class Cause(StrEnum):
@@ -34,6 +37,7 @@ class Refusal:
     alternatives: tuple[str, ...] = ()
     problem: str = ""
     nearest: UpgradePath | None = None
+    elsewhere: tuple[tuple[str, str], ...] = ()  # other channels, and the bundle that each upgrades it to
 
     @property
     def message(self) -> str:
@@ -85,4 +89,5 @@ class Refusal:
             found.insert(0, f"the nearest bundle with a path to {self.nearest.target} is {self.nearest.source}")
         elif self.nearest is not None:
             found.insert(0, f"the nearest bundle is the head {self.nearest.source}")
+        found[:0] = [f"channel {channel} upgrades it to {bundle}" for channel, bundle in self.elsewhere[:_SHOWN]]
         return "; ".join(found)

@@ -12,6 +12,7 @@ ranges of catalogs are text of strangers: the time grows with the number of entr
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import islice
 from typing import Final
 
 from rukpak_py.catalog.choosing import VersionRange, choose_channels, parse_version_range
@@ -208,4 +209,11 @@ class _Question:
             channels=self.graph.channels,
             alternatives=tuple(one.name for one in upgradable),
             nearest=self.paths.nearest(installed.version),
+            elsewhere=tuple(self._upgrades_elsewhere(installed)),
         )
+
+    def _upgrades_elsewhere(self, installed: InstalledBundle) -> Iterator[tuple[str, str]]:
+        for channel in self.index.graphs:
+            if channel not in self.graph.channels:
+                upgrades = UpgradeGraph.of(self.index, [channel]).upgrades_of(installed.name, installed.version)
+                yield from ((channel, target) for target in islice(upgrades, 1))

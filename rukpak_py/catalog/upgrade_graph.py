@@ -119,6 +119,11 @@ class UpgradeGraph:
                     break
         return found
 
+    def upgrades_of(self, name: str, version: BundleVersion | None) -> dict[str, Edge]:
+        """The edges that lead upwards from a bundle, by their targets, in order of preference."""
+        edges = self.edges_from(name, version.version if version else None)
+        return {target: edge for target, edge in edges.items() if version is None or self.allows(version, edge)}
+
     def _links(self, target: str, name: str, covering: Container[str]) -> Iterator[tuple[EdgeKind, str, str]]:
         places = self.entries[target]
         yield from ((EdgeKind.REPLACES, channel, name) for channel, one in places if name and one.replaces == name)

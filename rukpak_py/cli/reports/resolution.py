@@ -91,6 +91,7 @@ def refusal_document(refused: Refusal) -> Json:
             "asked": refused.asked or None,
             "channels": list(refused.channels),
             "alternatives": list(refused.alternatives),
+            "elsewhere": [{"channel": channel, "bundle": bundle} for channel, bundle in refused.elsewhere],
             "message": refused.message,
             "remedy": refused.remedy or None,
         },

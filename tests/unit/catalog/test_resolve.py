@@ -185,6 +185,16 @@ def test_installed_bundle_of_another_channel_does_not_stay() -> None:
     assert refused(found, installed="1.0.0", channel="b").cause is Cause.NO_SUCCESSOR
 
 
+def test_refusal_names_the_channel_that_leads_on() -> None:
+    found = catalog(
+        {"a": [entry("1.0.0"), entry("1.1.0", "1.0.0")], "b": [entry("2.0.0", skip_range=">=1.1.0 <2.0.0")]}
+    )
+    answer = refused(found, installed="1.0.0", channel="b")
+    assert answer.elsewhere == (("a", "p.v1.1.0"),)
+    assert answer.remedy.startswith("channel a upgrades it to p.v1.1.0")
+    assert refused(found, installed="0.1.0", channel="b").elsewhere == ()
+
+
 def test_entry_without_a_bundle_is_passed_over() -> None:
     answer = resolved(catalog({"a": [entry("1.0.0"), entry("1.1.0", "1.0.0")]}, without=["1.1.0"]))
     assert answer.version == "1.0.0"
