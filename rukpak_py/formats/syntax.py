@@ -43,6 +43,7 @@ _UTF16_MARKS: Final = (b"\xff\xfe", b"\xfe\xff")
 _OPENED: Final = re.compile(r"""^\s*+(?:- ++)*+(?:[^\s'"#][^'"#]*: ++)?(?P<quote>['"])(?P<text>.*)$""")
 _CLOSED: Final = {"'": re.compile(r"(?:[^']|'')*+'"), '"': re.compile(r'(?:[^"\\]|\\.)*+"')}
 _FIRST_COLON: Final = re.compile(r"\s*+(?:- ++)*+[^\s:]++:")
+_CONFLICT_MARKS: Final = ("<<<<<<< ", ">>>>>>> ")
 _MOST_LINES: Final = 200  # above the place, of a text in quotes
 
 
@@ -83,6 +84,8 @@ class SurroundingLines:
         context = self.problem.context if self.problem is not None else None
         problem = self.problem.problem if self.problem is not None else ""
         opening = self.opening()
+        if any(self._at(line).startswith(_CONFLICT_MARKS) for line in (self.line - 1, self.line)):
+            return "Resolve the merge conflict, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`."
         if "{{" in here:
             return "Write the value itself: templates are not rendered in a bundle."
         if opening and context == "while scanning a quoted scalar":

@@ -34,6 +34,7 @@ def broken(text: str) -> Finding:
         ("A demo.\n  version", "Demo: a demo.\n  version", "10:20", "Put the value in quotes if it contains `: `"),
         (NAME, "  displayName: {{ .Values.x }}", "9:17", "Write the value itself: templates are not rendered"),
         (NAME, "  displayName: [a, b", "10:14", "Close the bracket or brace that opens at line 9"),
+        (NAME, f"<<<<<<< HEAD\n{NAME}\n=======\n{NAME}\n>>>>>>> x", "10:14", "Resolve the merge conflict"),
         (NAME, "  displayName: >=1.0.0 <2.0.0", "9:17", "Put the value in quotes: `>` or `|`"),
         (NAME, '  displayName: "De"mo', "9:20", "Nothing may follow a closing quote"),
     ],
