@@ -120,7 +120,7 @@ def test_questions_and_their_answers(rukpakctl: CommandLine, valid: Path) -> Non
         [
             "CHANNEL  BUNDLE    VERSION  HEAD  DEPRECATED",
             "a*       p.v2.0.0  2.0.0    yes   -",
-            "b        p.v1.0.0  1.0.0    yes   -",
+            "b        p.v1.0.0  1.0.0    yes   use a",
         ],
     )
     assert ask("bundle", "p", "2.0.0") == (
