@@ -9,6 +9,7 @@ import os
 import signal
 import sys
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import msgspec
@@ -80,12 +81,12 @@ def _in_processes(
 
     _Inherited.files, _Inherited.work = files, work
     context = multiprocessing.get_context("fork")
-    executor = ProcessPoolExecutor(
-        jobs, mp_context=context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
-    )
+    executor = ProcessPoolExecutor(jobs, mp_context=context)
     try:
-        # Large files first: the last ones to end are small. Results wait for those of earlier paths.
-        waiting = {file: executor.submit(_of_file, file) for file in sorted(files, key=sizes.__getitem__, reverse=True)}
+        with _without_interrupts():
+            # Large files first: the last ones to end are small. Results wait for those of earlier paths.
+            by_size = sorted(files, key=sizes.__getitem__, reverse=True)
+            waiting = {file: executor.submit(_of_file, file) for file in by_size}
         for file in files:
             yield file, waiting.pop(file).result()
     except BrokenProcessPool as error:
@@ -94,12 +95,22 @@ def _in_processes(
             "`--jobs 1` needs the least"
         ) from error
     except KeyboardInterrupt:
-        for worker in multiprocessing.active_children():  # they ignore Ctrl-C, and a large file takes long
+        for worker in multiprocessing.active_children():  # a large file takes long
             worker.terminate()
         raise
     finally:
         executor.shutdown(cancel_futures=True)
         _Inherited.files, _Inherited.work = {}, None
+
+
+@contextmanager
+def _without_interrupts() -> Iterator[None]:
+    """Start workers that get no Ctrl-C, which a terminal sends to all of them, and that are all known when it comes."""
+    previous = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, previous)
 
 
 class _Inherited:
