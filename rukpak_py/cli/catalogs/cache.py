@@ -19,6 +19,7 @@ from rukpak_py.catalog.read_file import FILE_FORMAT
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _LARGEST: Final = 64 * 1024 * 1024
+_LARGE: Final = 64 * 1024
 _DIGEST_BYTES: Final = 32
 
 
@@ -67,7 +68,8 @@ class Cache:
             except BaseException:
                 Path(name).unlink(missing_ok=True)
                 raise
-            if key.startswith("00"):
+            # Listing the entries takes long where they are many, which small ones are: they are cleaned up more rarely.
+            if key.startswith("00" if len(content) >= _LARGE else "000"):
                 self.clean()
 
     def clean(self) -> None:

@@ -89,3 +89,15 @@ def test_old_entries_go_when_there_is_too_much(tmp_path: Path, monkeypatch: pyte
         os.utime(tmp_path / f"key{number}", (when, when))
     cache.clean()
     assert sorted(entry.name for entry in tmp_path.iterdir()) == ["key0", "key1"]
+
+
+@pytest.mark.parametrize(
+    ("key", "size", "times"), [("00a", 10, 0), ("000", 10, 1), ("00a", 70_000, 1), ("0a0", 70_000, 0)]
+)
+def test_small_entries_are_cleaned_up_more_rarely(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, key: str, size: int, times: int
+) -> None:
+    cleaned: list[Cache] = []
+    monkeypatch.setattr(Cache, "clean", lambda cache: cleaned.append(cache))  # noqa: PLW0108 - a method
+    Cache(tmp_path).put(key, bytes(size))
+    assert len(cleaned) == times
