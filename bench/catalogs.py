@@ -28,8 +28,8 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from bench.process_tree import pss_bytes
 from e2e.cluster import binaries
-from rukpak_py.catalog.bundle_blob import bundle_blob
-from rukpak_py.catalog.csv_metadata import migrated
+from rukpak_py.catalog.making.bundle_blob import bundle_blob
+from rukpak_py.catalog.making.csv_metadata import migrated
 from rukpak_py.catalog.model import Bundle, Catalog, Channel, Entry, Package
 from rukpak_py.catalog.rendering import rendered_bundle
 from rukpak_py.catalog.writing import written

@@ -6,8 +6,8 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from rukpak_py.catalog import read_file
+from rukpak_py.catalog.checks.rules import VALIDITY_FAMILIES
 from rukpak_py.catalog.lint import rules as lint_rules
-from rukpak_py.catalog.rules import VALIDITY_FAMILIES
 from rukpak_py.cli.catalogs import directory
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats import validation

@@ -13,7 +13,7 @@ from typing import Any, Final, TypeAlias
 
 from msgspec import UNSET
 
-from rukpak_py.catalog import advice
+from rukpak_py.catalog.checks import advice
 from rukpak_py.catalog.fields import (
     Schema,
     Struct,

@@ -13,7 +13,6 @@ from typing import Any, Final
 import msgspec
 from msgspec import UNSET
 
-from rukpak_py.catalog.choosing import is_package
 from rukpak_py.catalog.model import (
     CHANNEL,
     PACKAGE_PROPERTY,
@@ -25,6 +24,7 @@ from rukpak_py.catalog.model import (
     Property,
 )
 from rukpak_py.catalog.package_index import PackageIndex, by_package
+from rukpak_py.catalog.upgrades.choosing import is_package
 from rukpak_py.core.text import named, shown
 
 

@@ -11,16 +11,16 @@ from typing import Any
 
 from msgspec import structs
 
-from rukpak_py.catalog.bundle_order import bundle_version
-from rukpak_py.catalog.choosing import VersionRange, find_package, parse_version_range
 from rukpak_py.catalog.graph_repair import RepairKind, repair
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, Catalog, Channel, Deprecation, Deprecations, Entry, Package
 from rukpak_py.catalog.package_index import PackageIndex, by_package
-from rukpak_py.catalog.providers import Providers
-from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.required_packages import dependencies_lost, packages_required
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from rukpak_py.catalog.upgrades.bundle_order import bundle_version
+from rukpak_py.catalog.upgrades.choosing import VersionRange, find_package, parse_version_range
+from rukpak_py.catalog.upgrades.providers import Providers
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

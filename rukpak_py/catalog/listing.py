@@ -5,10 +5,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rukpak_py.catalog.choosing import find_package, is_package
 from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.upgrades.choosing import find_package, is_package
+from rukpak_py.catalog.upgrades.refusal import Refusal
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 

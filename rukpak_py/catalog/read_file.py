@@ -15,9 +15,9 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
-from rukpak_py.catalog.blob_checks import Checks, problems_of_blob
 from rukpak_py.catalog.blobs import RULES as BLOB_RULES
 from rukpak_py.catalog.blobs import Blob, Told, read_blob
+from rukpak_py.catalog.checks.blob_checks import Checks, problems_of_blob
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
     CSV_METADATA,

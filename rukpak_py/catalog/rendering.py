@@ -6,7 +6,7 @@ migrated if wanted. Nothing is validated.
 
 from msgspec.structs import replace
 
-from rukpak_py.catalog.csv_metadata import migrated
+from rukpak_py.catalog.making.csv_metadata import migrated
 from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle, Catalog
 
 _LAST = frozenset({BUNDLE_OBJECT, CSV_METADATA})

@@ -2,10 +2,10 @@
 
 from collections.abc import Collection, Iterable, Iterator
 
-from rukpak_py.catalog.dependencies import Dependency, Satisfaction, dependencies_of
 from rukpak_py.catalog.model import Bundle, Catalog
 from rukpak_py.catalog.package_index import by_package
-from rukpak_py.catalog.providers import Providers
+from rukpak_py.catalog.upgrades.dependencies import Dependency, Satisfaction, dependencies_of
+from rukpak_py.catalog.upgrades.providers import Providers
 
 
 def packages_required(

@@ -3,11 +3,11 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from rukpak_py.catalog.blob_checks import OF_READING
+from rukpak_py.catalog.checks.blob_checks import OF_READING
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import Bundle, Catalog, Channel, Deprecations
 from rukpak_py.catalog.read_file import FileContent
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.rules import Family, Locator

@@ -13,11 +13,11 @@ import click
 
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_PLURAL, GROUP
 from rukpak_py.api.upgrades import Approval
-from rukpak_py.catalog.installed import Installed
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Cause, Refusal
-from rukpak_py.catalog.resolution import Reason, Resolution
-from rukpak_py.catalog.resolve import resolve
+from rukpak_py.catalog.upgrades.installed import Installed
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.resolution import Reason, Resolution
+from rukpak_py.catalog.upgrades.resolve import resolve
 from rukpak_py.cli.catalogs.installing import (
     InstallFields,
     annotations_of,

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.catalog.bundle_blob import bundle_blob, with_image
-from rukpak_py.catalog.image_template import ImageTemplate
+from rukpak_py.catalog.making.bundle_blob import bundle_blob, with_image
+from rukpak_py.catalog.making.image_template import ImageTemplate
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.rendering import rendered_bundle
 from rukpak_py.catalog.writing import encoded

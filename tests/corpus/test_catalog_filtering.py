@@ -2,13 +2,13 @@
 
 import pytest
 
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.filtering import FilteredCatalog, WantedPackage, filter_catalog
 from rukpak_py.catalog.package_index import PackageIndex, by_package
-from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
-from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.catalog.upgrades.refusal import Refusal
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 from tests.corpus.catalogs import REAL, read_catalog, real_packages
 from tests.corpus.place import needs_corpus
 

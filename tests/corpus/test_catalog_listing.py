@@ -8,7 +8,7 @@ import pytest
 
 from rukpak_py.catalog.listing import list_bundles, list_channels, list_packages
 from rukpak_py.catalog.package_index import PackageIndex, by_package
-from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.upgrades.refusal import Refusal
 from tests.corpus.catalogs import CATALOGS, REAL, SYNTHETIC, golden_cases, read_catalog
 from tests.corpus.place import needs_corpus
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.catalog.bundle_blob import bundle_blob
-from rukpak_py.catalog.dockerfile import DEFAULT_IMAGE, dockerfile, labels_of
+from rukpak_py.catalog.making.bundle_blob import bundle_blob
+from rukpak_py.catalog.making.dockerfile import DEFAULT_IMAGE, dockerfile, labels_of
+from rukpak_py.catalog.making.package_blob import package_blob
+from rukpak_py.catalog.making.templates import read_template
 from rukpak_py.catalog.model import Catalog
-from rukpak_py.catalog.package_blob import package_blob
 from rukpak_py.catalog.rendering import rendered
-from rukpak_py.catalog.templates import read_template
 from rukpak_py.catalog.writing import written
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError

@@ -2,10 +2,10 @@
 
 import pytest
 
-from rukpak_py.catalog.resolution import Resolution
-from rukpak_py.catalog.resolve import resolve
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from rukpak_py.catalog.upgrades.resolution import Resolution
+from rukpak_py.catalog.upgrades.resolve import resolve
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 from tests.corpus.catalogs import real_packages
 from tests.corpus.place import needs_corpus
 from tests.unit.catalog import resolver_oracle as oracle

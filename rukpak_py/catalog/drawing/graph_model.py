@@ -10,10 +10,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import Enum
 
-from rukpak_py.catalog.bundle_order import Precedence, precedence
 from rukpak_py.catalog.model import PACKAGE_PROPERTY, Bundle, Entry
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.version_spans import VersionIndex
+from rukpak_py.catalog.upgrades.bundle_order import Precedence, precedence
+from rukpak_py.catalog.upgrades.version_spans import VersionIndex
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import Version, strict

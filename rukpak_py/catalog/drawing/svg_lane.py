@@ -10,9 +10,9 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
-from rukpak_py.catalog.bundle_order import Precedence, precedence
 from rukpak_py.catalog.drawing.graph_model import ChannelDrawing, Node
 from rukpak_py.catalog.drawing.svg_routes import BOX, ROW, TOP, Column, Route, Routes
+from rukpak_py.catalog.upgrades.bundle_order import Precedence, precedence
 from rukpak_py.core.versions import strict
 
 PADDING = 16.0

@@ -5,12 +5,12 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.catalog import advice
 from rukpak_py.catalog.blobs import SCHEMAS, is_base64
+from rukpak_py.catalog.checks import advice
+from rukpak_py.catalog.checks.places import place_in
 from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import traps
 from rukpak_py.catalog.model import Channel, CustomBlob, Package
-from rukpak_py.catalog.places import place_in
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Problem

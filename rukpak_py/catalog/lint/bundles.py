@@ -7,9 +7,11 @@ from typing import Any, Final
 
 import msgspec
 
-from rukpak_py.catalog import advice
+from rukpak_py.catalog.checks import advice
+from rukpak_py.catalog.checks.image_names import is_pinned, problem_of_image
+from rukpak_py.catalog.checks.places import place_in
+from rukpak_py.catalog.checks.properties import TYPES, package_property
 from rukpak_py.catalog.fields import member, unknown_fields
-from rukpak_py.catalog.image_names import is_pinned, problem_of_image
 from rukpak_py.catalog.lint.blobs import RANGE_TRAP
 from rukpak_py.catalog.lint.range_traps import traps
 from rukpak_py.catalog.model import (
@@ -22,8 +24,6 @@ from rukpak_py.catalog.model import (
     REQUIRED_PACKAGE,
     Bundle,
 )
-from rukpak_py.catalog.places import place_in
-from rukpak_py.catalog.properties import TYPES, package_property
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range

@@ -3,14 +3,14 @@
 from collections.abc import Iterator
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
-from rukpak_py.catalog.dependencies import Dependency, Satisfaction, dependencies_of
+from rukpak_py.catalog.checks.package_versions import PackageVersions
+from rukpak_py.catalog.checks.places import place_in
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import CONSTRAINT, Channel, Entry
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.package_versions import PackageVersions
-from rukpak_py.catalog.places import place_in
-from rukpak_py.catalog.providers import Providers
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.catalog.upgrades.dependencies import Dependency, Satisfaction, dependencies_of
+from rukpak_py.catalog.upgrades.providers import Providers
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range

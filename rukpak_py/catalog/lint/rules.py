@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.lint import blobs, bundles, catalogs
 from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Package
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.formats.rules import Family
 
 BLOB_FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {

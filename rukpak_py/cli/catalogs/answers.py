@@ -2,7 +2,7 @@
 
 from typing import TypeVar
 
-from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.upgrades.refusal import Refusal
 from rukpak_py.core.errors import ContentError
 
 T = TypeVar("T")

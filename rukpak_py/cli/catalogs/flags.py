@@ -5,7 +5,7 @@ from typing import Any, TypeVar
 
 import click
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.cli.catalogs.loading import LoadOptions
 from rukpak_py.core.limits import Limits
 

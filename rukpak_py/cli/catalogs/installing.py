@@ -22,7 +22,7 @@ from rukpak_py.api.names import (
     SourceType,
 )
 from rukpak_py.catalog.model import Bundle
-from rukpak_py.catalog.resolution import Resolution
+from rukpak_py.catalog.upgrades.resolution import Resolution
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.reference import parse_image

@@ -4,11 +4,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.indexignore import INDEX_IGNORE, ignored
-from rukpak_py.catalog.rules import CATALOG_FAMILIES
 from rukpak_py.catalog.validation import LoadedCatalog, joined, validate
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.cli.catalogs.cache import Cache
 from rukpak_py.cli.catalogs.opening import OpenedCatalog, open_catalog
 from rukpak_py.cli.catalogs.reading import Reading

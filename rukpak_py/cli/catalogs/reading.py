@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 
 import msgspec
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.catalog.read_file import FileContent, read_file
 from rukpak_py.cli.catalogs.cache import Cache, cache_key
 from rukpak_py.core.errors import UnavailableError

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.catalog.model import Bundle, Catalog
 from rukpak_py.catalog.read_file import read_file
 from rukpak_py.catalog.rendering import rendered, rendered_bundle
@@ -100,13 +100,13 @@ def write_catalog(catalog: Catalog, *, as_yaml: bool) -> list[str]:
 
 def bundle_of(opened: OpenedBundle, options: RenderOptions) -> Bundle:
     """The blob of a bundle; the image of a directory is made by the template."""
-    from rukpak_py.catalog.bundle_blob import bundle_blob, with_image  # noqa: PLC0415 - catalogs do not need it
+    from rukpak_py.catalog.making.bundle_blob import bundle_blob, with_image  # noqa: PLC0415 - catalogs do not need it
 
     limits = options.load.limits
     try:
         bundle = bundle_blob(opened.tree, image=opened.image, limits=limits)
         if options.image_template and not opened.image:
-            from rukpak_py.catalog.image_template import ImageTemplate  # noqa: PLC0415 - the same
+            from rukpak_py.catalog.making.image_template import ImageTemplate  # noqa: PLC0415 - the same
 
             bundle = with_image(bundle, ImageTemplate.parse(options.image_template).image_of(bundle))
         return rendered_bundle(bundle, migrate=options.migrate)

@@ -5,7 +5,7 @@ import sys
 import click
 
 from rukpak_py.catalog.package_index import PackageIndex, by_package
-from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.upgrades.refusal import Refusal
 from rukpak_py.cli.catalogs.loading import LoadOptions, load_valid
 from rukpak_py.cli.terminal import Exit, Style, clean
 

@@ -5,9 +5,9 @@ from functools import partial
 from pathlib import Path
 from typing import Final
 
+from rukpak_py.catalog.making.templates import read_template
 from rukpak_py.catalog.model import Bundle, Catalog
 from rukpak_py.catalog.rendering import rendered
-from rukpak_py.catalog.templates import read_template
 from rukpak_py.cli.catalogs.opening import OpenedBundle, open_reference
 from rukpak_py.cli.catalogs.rendering import RenderOptions, bundle_of
 from rukpak_py.core.errors import ContentError, RukPakError

@@ -15,8 +15,8 @@ from rukpak_py.api.names import (
     CATALOG_VERSION_ANNOTATION,
 )
 from rukpak_py.api.template_hash import bundle_name, template_hash_of
-from rukpak_py.catalog.installed import Installed
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.upgrades.installed import Installed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance
-from rukpak_py.catalog.outdated import Comparison, InstalledPackage, compare
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.upgrades.outdated import Comparison, InstalledPackage, compare
 from rukpak_py.cli.cluster.installed_packages import PackageOfDeployment, package_of
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource

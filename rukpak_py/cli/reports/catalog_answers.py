@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rukpak_py.catalog.dependencies import Dependency, Satisfaction
-from rukpak_py.catalog.providers import GroupVersionKind
-from rukpak_py.catalog.query import BundleInterface, KindProvider, NewestBundle, PathsToHead, UnreachableHead
-from rukpak_py.catalog.upgrade_graph import Edge
-from rukpak_py.catalog.upgrade_paths import UpgradePath
+from rukpak_py.catalog.upgrades.dependencies import Dependency, Satisfaction
+from rukpak_py.catalog.upgrades.providers import GroupVersionKind
+from rukpak_py.catalog.upgrades.query import BundleInterface, KindProvider, NewestBundle, PathsToHead, UnreachableHead
+from rukpak_py.catalog.upgrades.upgrade_graph import Edge
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath
 from rukpak_py.cli.reports.columns import columns
 from rukpak_py.cli.terminal import clean
 from rukpak_py.core.text import counted

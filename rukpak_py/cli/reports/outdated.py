@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rukpak_py.catalog.outdated import State
-from rukpak_py.catalog.refusal import Cause
+from rukpak_py.catalog.upgrades.outdated import State
+from rukpak_py.catalog.upgrades.refusal import Cause
 from rukpak_py.cli.cluster.outdated_packages import OutdatedRow
 from rukpak_py.cli.reports.resolution import deprecation_text, refusal_document
 from rukpak_py.cli.terminal import Style, clean, wrapped

@@ -3,11 +3,11 @@
 from collections.abc import Iterator
 from typing import Any
 
-from rukpak_py.catalog.dependencies import Dependency, Satisfaction
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, Deprecation
-from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolution import PassedOver, Reason, Resolution
-from rukpak_py.catalog.upgrade_graph import Edge, EdgeKind
+from rukpak_py.catalog.upgrades.dependencies import Dependency, Satisfaction
+from rukpak_py.catalog.upgrades.refusal import Refusal
+from rukpak_py.catalog.upgrades.resolution import PassedOver, Reason, Resolution
+from rukpak_py.catalog.upgrades.upgrade_graph import Edge, EdgeKind
 from rukpak_py.cli.reports.catalog_answers import (
     dependency_document,
     edge_document,

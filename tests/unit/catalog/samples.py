@@ -12,12 +12,12 @@ import re
 from collections.abc import Mapping
 from typing import Any, TypeAlias
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.catalog.model import Catalog
 from rukpak_py.catalog.read_file import FileContent, read_file
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.findings import Finding
 from rukpak_py.formats.rules import Locator
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.catalog.bundle_blob import bundle_blob
+from rukpak_py.catalog.making.bundle_blob import bundle_blob
 from rukpak_py.catalog.model import BUNDLE_OBJECT, GVK, PACKAGE_PROPERTY, REQUIRED_GVK, REQUIRED_PACKAGE, Bundle
 from rukpak_py.core.errors import ContentError
 from tests.unit.catalog.bundle_directories import IMAGE, PREFIX, annotations, crd, csv, directory

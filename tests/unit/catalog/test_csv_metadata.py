@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.catalog.bundle_blob import bundle_blob
-from rukpak_py.catalog.csv_metadata import csv_metadata, csv_of, migrated
+from rukpak_py.catalog.making.bundle_blob import bundle_blob
+from rukpak_py.catalog.making.csv_metadata import csv_metadata, csv_of, migrated
 from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle, Catalog, Property, RelatedImage
 from rukpak_py.catalog.rendering import rendered, rendered_bundle
 from rukpak_py.core.errors import ContentError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.catalog.dockerfile import DEFAULT_IMAGE, SCRATCH, dockerfile, labels_of
+from rukpak_py.catalog.making.dockerfile import DEFAULT_IMAGE, SCRATCH, dockerfile, labels_of
 from rukpak_py.core.errors import ContentError
 
 

@@ -5,15 +5,15 @@ from time import perf_counter
 
 import pytest
 
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.filtering import EVERYTHING, FilteredCatalog, NoteKind, WantedPackage, filter_catalog
 from rukpak_py.catalog.graph_repair import RepairKind
 from rukpak_py.catalog.model import REQUIRED_GVK, REQUIRED_PACKAGE, Catalog, CustomBlob, Entry, Property
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Cause, Refusal
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
-from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 from rukpak_py.core.versions import Version
 from tests.unit.catalog.catalogs import catalog, entry, name_of, packages, provides
 

@@ -8,12 +8,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
-from rukpak_py.catalog.graph_causes import circle, missing_edges, stranding_edges, wrong_edges
+from rukpak_py.catalog.checks.graph_causes import circle, missing_edges, stranding_edges, wrong_edges
+from rukpak_py.catalog.checks.package_versions import PackageVersions
+from rukpak_py.catalog.checks.rules import problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import Bundle, Catalog, Channel, Entry, Package
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.package_versions import PackageVersions
-from rukpak_py.catalog.rules import problems_of_catalog
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from tests.unit.catalog.samples import Json, errors, sample
 
 NAMES = [f"p.v{number}.0.0" for number in range(6)]

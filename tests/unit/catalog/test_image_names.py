@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.catalog.image_names import problem_of_image
+from rukpak_py.catalog.checks.image_names import problem_of_image
 
 HEX = "abcdef0123456789" * 8
 FORMAT = "invalid reference format"

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.catalog.image_template import ImageTemplate
+from rukpak_py.catalog.making.image_template import ImageTemplate
 from rukpak_py.core.errors import ContentError
 from tests.unit.catalog.catalogs import bundle
 

@@ -6,7 +6,9 @@ from collections.abc import Callable
 
 import pytest
 
-from rukpak_py.catalog.bundle_checks import objects_are_manifests
+from rukpak_py.catalog.checks.bundle_checks import objects_are_manifests
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES, problems_of_catalog
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.catalog.model import (
     Bundle,
@@ -19,8 +21,6 @@ from rukpak_py.catalog.model import (
     Package,
     Property,
 )
-from rukpak_py.catalog.rules import CATALOG_FAMILIES, problems_of_catalog
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 
 MANY = 10_000
 NAMES = [f"p.v1.{number}.0" for number in range(MANY)]

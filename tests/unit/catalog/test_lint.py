@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.catalog import read_file
+from rukpak_py.catalog.checks.rules import VALIDITY_FAMILIES
 from rukpak_py.catalog.lint import rules as lint_rules
 from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import holds_something, traps
 from rukpak_py.catalog.lint.rules import LINT_FAMILIES
-from rukpak_py.catalog.rules import VALIDITY_FAMILIES
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import strict

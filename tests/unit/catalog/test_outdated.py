@@ -2,8 +2,8 @@
 
 import pytest
 
-from rukpak_py.catalog.outdated import Comparison, InstalledPackage, State, compare
-from rukpak_py.catalog.refusal import Cause
+from rukpak_py.catalog.upgrades.outdated import Comparison, InstalledPackage, State, compare
+from rukpak_py.catalog.upgrades.refusal import Cause
 from tests.unit.catalog.catalogs import catalog, entry, packages
 
 FOUND = packages(

@@ -5,8 +5,8 @@ import time
 
 import pytest
 
+from rukpak_py.catalog.making.package_blob import media_type, package_blob
 from rukpak_py.catalog.model import Icon, Package
-from rukpak_py.catalog.package_blob import media_type, package_blob
 from rukpak_py.core.errors import ContentError
 
 SVG = b'<svg xmlns="http://www.w3.org/2000/svg"><path d="M0 0"/></svg>'

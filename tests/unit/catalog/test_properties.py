@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rukpak_py.catalog.checks.properties import TYPES, defect_of_object, defects_of, package_property
 from rukpak_py.catalog.model import BUNDLE_OBJECT, Bundle, Property
-from rukpak_py.catalog.properties import TYPES, defect_of_object, defects_of, package_property
 from tests.unit.catalog.samples import full
 
 CSV = "olm.csv.metadata"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.catalog.dependencies import MOST_NESTED, Satisfaction, dependencies_of
 from rukpak_py.catalog.model import CONSTRAINT, REQUIRED_GVK, REQUIRED_PACKAGE, Property
-from rukpak_py.catalog.providers import GroupVersionKind, Providers
-from rukpak_py.catalog.query import interface_of, newest, paths_to_head, providers_of, unreachable_heads
-from rukpak_py.catalog.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.dependencies import MOST_NESTED, Satisfaction, dependencies_of
+from rukpak_py.catalog.upgrades.providers import GroupVersionKind, Providers
+from rukpak_py.catalog.upgrades.query import interface_of, newest, paths_to_head, providers_of, unreachable_heads
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from tests.unit.catalog.catalogs import bundle, catalog, entry, packages, provides
 
 CHAIN = [entry("1.0.0"), entry("1.1.0", "1.0.0"), entry("1.2.0", "1.1.0")]

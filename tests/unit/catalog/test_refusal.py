@@ -2,10 +2,10 @@
 
 import pytest
 
-from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.similar_names import close_names
-from rukpak_py.catalog.upgrade_graph import Edge, EdgeKind
-from rukpak_py.catalog.upgrade_paths import UpgradePath
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.upgrade_graph import Edge, EdgeKind
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath
 
 WORDS = {
     Cause.UNKNOWN_PACKAGE: ('package "p" not found', "did you mean x, y?"),

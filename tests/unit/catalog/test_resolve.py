@@ -3,7 +3,6 @@
 import pytest
 from msgspec import structs
 
-from rukpak_py.catalog.installed import Installed
 from rukpak_py.catalog.model import (
     CONSTRAINT,
     PACKAGE_PROPERTY,
@@ -14,10 +13,11 @@ from rukpak_py.catalog.model import (
     Entry,
     Property,
 )
-from rukpak_py.catalog.refusal import Cause, Refusal
-from rukpak_py.catalog.resolution import Reason, Resolution
-from rukpak_py.catalog.resolve import Resolver, resolve
-from rukpak_py.catalog.upgrade_graph import EdgeKind
+from rukpak_py.catalog.upgrades.installed import Installed
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.resolution import Reason, Resolution
+from rukpak_py.catalog.upgrades.resolve import Resolver, resolve
+from rukpak_py.catalog.upgrades.upgrade_graph import EdgeKind
 from tests.unit.catalog.catalogs import catalog, entry, name_of, packages, provides
 
 CHAIN = catalog({"stable": [entry("1.0.0"), entry("1.1.0", "1.0.0"), entry("1.2.0", "1.1.0")]})

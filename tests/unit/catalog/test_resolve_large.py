@@ -5,13 +5,13 @@ from time import perf_counter
 from rukpak_py.catalog.differences import diff
 from rukpak_py.catalog.filtering import FilteredCatalog, WantedPackage, filter_catalog
 from rukpak_py.catalog.model import Catalog, Channel, Entry
-from rukpak_py.catalog.outdated import InstalledPackage, compare
-from rukpak_py.catalog.query import PathsToHead, newest, paths_to_head, unreachable_heads
-from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolution import Resolution
-from rukpak_py.catalog.resolve import resolve
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from rukpak_py.catalog.upgrades.outdated import InstalledPackage, compare
+from rukpak_py.catalog.upgrades.query import PathsToHead, newest, paths_to_head, unreachable_heads
+from rukpak_py.catalog.upgrades.refusal import Refusal
+from rukpak_py.catalog.upgrades.resolution import Resolution
+from rukpak_py.catalog.upgrades.resolve import resolve
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 from tests.unit.catalog.catalogs import bundle, catalog, entry, packages
 
 SECONDS = 20  # ten times what two busy cores need; a quadratic loop needs minutes

@@ -5,10 +5,10 @@ from random import Random
 import pytest
 
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.resolution import Resolution
-from rukpak_py.catalog.resolve import resolve
-from rukpak_py.catalog.upgrade_graph import UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from rukpak_py.catalog.upgrades.resolution import Resolution
+from rukpak_py.catalog.upgrades.resolve import resolve
+from rukpak_py.catalog.upgrades.upgrade_graph import UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import strict
 from tests.unit.catalog import resolver_oracle as oracle

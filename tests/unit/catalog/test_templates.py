@@ -5,8 +5,8 @@ from typing import Any
 import orjson
 import pytest
 
+from rukpak_py.catalog.making.templates import BASIC, read_template
 from rukpak_py.catalog.model import Bundle
-from rukpak_py.catalog.templates import BASIC, read_template
 from rukpak_py.core.errors import ContentError
 
 

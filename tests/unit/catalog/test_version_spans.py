@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.catalog.bundle_order import precedence
-from rukpak_py.catalog.version_spans import Untaken, VersionIndex, spans_of
+from rukpak_py.catalog.upgrades.bundle_order import precedence
+from rukpak_py.catalog.upgrades.version_spans import Untaken, VersionIndex, spans_of
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import strict
 

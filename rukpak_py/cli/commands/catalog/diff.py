@@ -4,7 +4,7 @@ import sys
 
 import click
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import click
 
-from rukpak_py.catalog.dockerfile import DEFAULT_IMAGE, dockerfile, labels_of
+from rukpak_py.catalog.making.dockerfile import DEFAULT_IMAGE, dockerfile, labels_of
 from rukpak_py.cli.terminal import clean, epilog
 from rukpak_py.core.errors import ContentError
 

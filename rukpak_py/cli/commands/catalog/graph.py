@@ -2,7 +2,7 @@
 
 import click
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_readable
@@ -51,9 +51,9 @@ def graph(
 
     The catalog need not be valid: the picture is to show why it is not.
     """
-    from rukpak_py.catalog.choosing import choose_channels, find_package  # noqa: PLC0415 - the same
     from rukpak_py.catalog.drawing import dot, graph_model, mermaid, svg  # noqa: PLC0415 - other commands do not draw
     from rukpak_py.catalog.package_index import by_package  # noqa: PLC0415 - the same
+    from rukpak_py.catalog.upgrades.choosing import choose_channels, find_package  # noqa: PLC0415 - the same
 
     packages = by_package(
         load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs, checks=Checks.READING)).content.catalog

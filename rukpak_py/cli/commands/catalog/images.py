@@ -2,10 +2,10 @@
 
 import click
 
-from rukpak_py.catalog.blob_checks import Checks
-from rukpak_py.catalog.choosing import find_package
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.catalog.images import ImageReference, images_of
 from rukpak_py.catalog.package_index import by_package
+from rukpak_py.catalog.upgrades.choosing import find_package
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_readable

@@ -18,8 +18,8 @@ def init(
     *, package: str, default_channel: str, description: IO[bytes] | None, icon: IO[bytes] | None, output: str
 ) -> None:
     """Print the `olm.package` blob of a new package."""
+    from rukpak_py.catalog.making.package_blob import package_blob  # noqa: PLC0415 - the same
     from rukpak_py.catalog.model import Catalog  # noqa: PLC0415 - help and completion do not need it
-    from rukpak_py.catalog.package_blob import package_blob  # noqa: PLC0415 - the same
     from rukpak_py.cli.catalogs.rendering import write_catalog  # noqa: PLC0415 - the same
 
     blob = package_blob(

@@ -2,9 +2,9 @@
 
 import click
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
+from rukpak_py.catalog.checks.rules import CATALOG_FAMILIES
 from rukpak_py.catalog.lint.rules import LINT_FAMILIES
-from rukpak_py.catalog.rules import CATALOG_FAMILIES
 from rukpak_py.cli.catalogs.flags import catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import report_of
 from rukpak_py.cli.catalogs.reporting import check_rules, print_reports, without_rules

@@ -8,7 +8,7 @@ import click
 
 from rukpak_py.catalog import listing
 from rukpak_py.catalog.package_index import PackageIndex, by_package
-from rukpak_py.catalog.refusal import Refusal
+from rukpak_py.catalog.upgrades.refusal import Refusal
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_argument, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_valid

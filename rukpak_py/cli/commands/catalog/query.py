@@ -5,8 +5,8 @@ from typing import Any, TypeVar
 
 import click
 
-from rukpak_py.catalog import query as asking
 from rukpak_py.catalog.package_index import PackageIndex, by_package
+from rukpak_py.catalog.upgrades import query as asking
 from rukpak_py.cli.catalogs.answers import demand
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
 from rukpak_py.cli.catalogs.loading import load_valid

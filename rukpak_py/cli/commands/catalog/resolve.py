@@ -38,8 +38,8 @@ def resolve(
     edges of the upgrade graph lead to (replaces, skips and skipRange), as OLM follows them: one step, or the installed
     bundle where there is none.
     """
-    from rukpak_py.catalog import resolve as resolving  # noqa: PLC0415 - help and completion do not need it
-    from rukpak_py.catalog.refusal import Refusal  # noqa: PLC0415 - the same
+    from rukpak_py.catalog.upgrades import resolve as resolving  # noqa: PLC0415 - help and completion do not need it
+    from rukpak_py.catalog.upgrades.refusal import Refusal  # noqa: PLC0415 - the same
     from rukpak_py.cli.catalogs.resolving import packages_of, print_refusal  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import resolution as report  # noqa: PLC0415 - the same
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rukpak_py.catalog.blob_checks import Checks
+from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.catalog.read_file import FileContent
 from rukpak_py.cli.catalogs import reading
 from rukpak_py.cli.catalogs.cache import Cache

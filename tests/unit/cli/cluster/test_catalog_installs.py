@@ -7,7 +7,7 @@ from rukpak_py.api.names import CONTENT_DIGEST_ANNOTATION, HELM_CLASS
 from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import UploadSource
 from rukpak_py.api.upgrades import Approval, Upgrades
-from rukpak_py.catalog.installed import Installed
+from rukpak_py.catalog.upgrades.installed import Installed
 from rukpak_py.cli.catalogs.installing import InstallFields, is_deployment_name, manifest_of
 from rukpak_py.cli.cluster.catalog_installs import (
     CatalogUpgrade,

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rukpak_py.catalog.model import CONSTRAINT, REQUIRED_GVK, REQUIRED_PACKAGE, Property
-from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolution import Resolution
-from rukpak_py.catalog.resolve import resolve
+from rukpak_py.catalog.upgrades.refusal import Refusal
+from rukpak_py.catalog.upgrades.resolution import Resolution
+from rukpak_py.catalog.upgrades.resolve import resolve
 from rukpak_py.cli.reports import resolution as report
 from rukpak_py.cli.terminal import Style
 from tests.unit.catalog.catalogs import catalog, entry, packages, provides

@@ -3,8 +3,8 @@
 from dataclasses import dataclass, field
 from typing import Final
 
-from rukpak_py.catalog.bundle_order import parse_version
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.upgrades.bundle_order import parse_version
 from rukpak_py.core.versions import Version
 
 _LOWEST: Final = Version(0)

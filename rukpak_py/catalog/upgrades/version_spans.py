@@ -7,7 +7,7 @@ An alternative of a range is one span of the order, without a few versions in it
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 
-from rukpak_py.catalog.bundle_order import Precedence, precedence
+from rukpak_py.catalog.upgrades.bundle_order import Precedence, precedence
 from rukpak_py.core.ranges import Range, VersionComparison
 from rukpak_py.core.versions import Version
 

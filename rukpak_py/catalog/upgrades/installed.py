@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from rukpak_py.catalog.bundle_order import BundleVersion, bundle_version, parse_version, precedence
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.bundle_order import BundleVersion, bundle_version, parse_version, precedence
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -12,7 +12,7 @@ from itertools import pairwise
 from typing import Final
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
-from rukpak_py.catalog.package_versions import PackageVersions
+from rukpak_py.catalog.checks.package_versions import PackageVersions
 from rukpak_py.catalog.similar_names import near
 from rukpak_py.core.go_text import quoted
 

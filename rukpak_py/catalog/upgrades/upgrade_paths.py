@@ -11,9 +11,9 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rukpak_py.catalog.bundle_order import BundleVersion, Order
-from rukpak_py.catalog.upgrade_graph import Candidate, Edge, EdgeKind, UpgradeGraph
-from rukpak_py.catalog.version_spans import Span, Untaken, spans_of
+from rukpak_py.catalog.upgrades.bundle_order import BundleVersion, Order
+from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, Edge, EdgeKind, UpgradeGraph
+from rukpak_py.catalog.upgrades.version_spans import Span, Untaken, spans_of
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from rukpak_py.catalog.upgrade_paths import UpgradePath
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath
 from rukpak_py.core.text import named, quoted, shown
 
 _SHOWN: Final = 3

@@ -6,11 +6,11 @@ An unknown package is told once, with the number of blobs that name it; nothing 
 from collections import Counter
 from collections.abc import Iterator
 
-from rukpak_py.catalog.catalog_advice import Advice, version_in_name
+from rukpak_py.catalog.checks.catalog_advice import Advice, version_in_name
+from rukpak_py.catalog.checks.places import place_in
+from rukpak_py.catalog.checks.properties import package_property
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import Bundle, Origin
-from rukpak_py.catalog.places import place_in
-from rukpak_py.catalog.properties import package_property
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.text import counted
 from rukpak_py.formats.rules import Family, Problem

@@ -2,10 +2,10 @@
 
 from collections.abc import Iterator
 
+from rukpak_py.catalog.checks.places import place_in
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Deprecation, Deprecations
-from rukpak_py.catalog.places import place_in
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem
 

@@ -6,10 +6,10 @@ from functools import cached_property
 from typing import Final
 
 from rukpak_py.catalog.blobs import SCHEMAS
-from rukpak_py.catalog.bundle_order import parse_version
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Channel, CustomBlob, Origin
 from rukpak_py.catalog.similar_names import SimilarNames
-from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.catalog.upgrades.bundle_order import parse_version
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.text import named
 

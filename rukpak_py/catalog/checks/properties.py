@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from msgspec import UNSET
 
-from rukpak_py.catalog import advice
 from rukpak_py.catalog.blobs import is_base64
-from rukpak_py.catalog.bundle_order import parse_version
+from rukpak_py.catalog.checks import advice
 from rukpak_py.catalog.fields import Map, Schema, Struct, defects, is_exact, member
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
@@ -26,6 +25,7 @@ from rukpak_py.catalog.model import (
     Bundle,
     Property,
 )
+from rukpak_py.catalog.upgrades.bundle_order import parse_version
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError

@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from rukpak_py.catalog.bundle_order import Precedence
 from rukpak_py.catalog.fields import member
 from rukpak_py.catalog.model import GVK, Bundle
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.upgrade_graph import Candidate, UpgradeGraph
-from rukpak_py.catalog.version_spans import spans_of
+from rukpak_py.catalog.upgrades.bundle_order import Precedence
+from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, UpgradeGraph
+from rukpak_py.catalog.upgrades.version_spans import spans_of
 from rukpak_py.core.ranges import Range
 
 _KEYS = ("group", "version", "kind")

@@ -3,17 +3,17 @@
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
-from rukpak_py.catalog.bundle_order import bundle_version
-from rukpak_py.catalog.choosing import choose_channels, find_package
-from rukpak_py.catalog.dependencies import Dependency, dependencies_of
-from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.providers import GroupVersionKind, Providers, kinds_provided
-from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.similar_names import close_names
-from rukpak_py.catalog.upgrade_graph import Candidate, UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePath, UpgradePaths
+from rukpak_py.catalog.upgrades.bundle_order import bundle_version
+from rukpak_py.catalog.upgrades.choosing import choose_channels, find_package
+from rukpak_py.catalog.upgrades.dependencies import Dependency, dependencies_of
+from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed
+from rukpak_py.catalog.upgrades.providers import GroupVersionKind, Providers, kinds_provided
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath, UpgradePaths
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from rukpak_py.catalog.bundle_apis import provided, required
-from rukpak_py.catalog.bundle_files import BundleFiles
-from rukpak_py.catalog.csv_decoding import member
 from rukpak_py.catalog.json_text import compact, compact_for_html
+from rukpak_py.catalog.making.bundle_apis import provided, required
+from rukpak_py.catalog.making.bundle_files import BundleFiles
+from rukpak_py.catalog.making.csv_decoding import member
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
     GVK,

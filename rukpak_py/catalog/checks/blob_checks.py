@@ -6,11 +6,11 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Final
 
-from rukpak_py.catalog import advice, bundle_checks
 from rukpak_py.catalog.blobs import Blob
+from rukpak_py.catalog.checks import advice, bundle_checks
+from rukpak_py.catalog.checks.places import place_in
 from rukpak_py.catalog.fields import as_written
 from rukpak_py.catalog.model import Bundle, Channel, Package
-from rukpak_py.catalog.places import place_in
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.formats.registry_v1 import dns

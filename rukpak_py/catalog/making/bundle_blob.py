@@ -8,9 +8,9 @@ from typing import Any, Final
 
 from msgspec.structs import replace
 
-from rukpak_py.catalog.bundle_files import BundleFiles, read_files
-from rukpak_py.catalog.bundle_properties import properties_of
-from rukpak_py.catalog.csv_decoding import checked, decoded, member
+from rukpak_py.catalog.making.bundle_files import BundleFiles, read_files
+from rukpak_py.catalog.making.bundle_properties import properties_of
+from rukpak_py.catalog.making.csv_decoding import checked, decoded, member
 from rukpak_py.catalog.model import Bundle, RelatedImage
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
-from rukpak_py.catalog.graph_causes import (
+from rukpak_py.catalog.checks.graph_causes import (
     EXPLAINED,
     Remedy,
     circle,
@@ -17,10 +17,10 @@ from rukpak_py.catalog.graph_causes import (
     stranding_edges,
     wrong_edges,
 )
+from rukpak_py.catalog.checks.package_versions import PackageVersions
+from rukpak_py.catalog.checks.places import place_in, place_of_entry
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.model import Channel
-from rukpak_py.catalog.package_versions import PackageVersions
-from rukpak_py.catalog.places import place_in, place_of_entry
-from rukpak_py.catalog.whole_catalog import WholeCatalog
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem
 

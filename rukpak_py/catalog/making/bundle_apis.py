@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from rukpak_py.catalog.bundle_files import BundleFiles
-from rukpak_py.catalog.csv_decoding import checked, member
+from rukpak_py.catalog.making.bundle_files import BundleFiles
+from rukpak_py.catalog.making.csv_decoding import checked, member
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupVersionKind

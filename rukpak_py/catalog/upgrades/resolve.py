@@ -15,15 +15,15 @@ from functools import cached_property
 from itertools import islice
 from typing import Final
 
-from rukpak_py.catalog.choosing import VersionRange, choose_channels, parse_version_range
-from rukpak_py.catalog.dependencies import dependencies_of
-from rukpak_py.catalog.installed import Installed, InstalledBundle, find_installed
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.providers import Providers
-from rukpak_py.catalog.refusal import Cause, Refusal
-from rukpak_py.catalog.resolution import PassedOver, Reason, Resolution, deprecations_of
-from rukpak_py.catalog.upgrade_graph import Candidate, Edge, UpgradeGraph
-from rukpak_py.catalog.upgrade_paths import UpgradePaths
+from rukpak_py.catalog.upgrades.choosing import VersionRange, choose_channels, parse_version_range
+from rukpak_py.catalog.upgrades.dependencies import dependencies_of
+from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed
+from rukpak_py.catalog.upgrades.providers import Providers
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.resolution import PassedOver, Reason, Resolution, deprecations_of
+from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, Edge, UpgradeGraph
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePaths
 
 MOST_GRAPHS: Final = 256  # that a resolver keeps; each is about as large as its package
 

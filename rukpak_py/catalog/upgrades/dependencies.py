@@ -13,7 +13,7 @@ from typing import Any
 from rukpak_py.catalog import model
 from rukpak_py.catalog.fields import member
 from rukpak_py.catalog.model import Bundle
-from rukpak_py.catalog.providers import GroupVersionKind, Provider, Providers
+from rukpak_py.catalog.upgrades.providers import GroupVersionKind, Provider, Providers
 from rukpak_py.core.ranges import Range
 
 MOST_NESTED = 16  # constraints within each other

@@ -4,12 +4,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rukpak_py.catalog.dependencies import Dependency
-from rukpak_py.catalog.installed import InstalledBundle
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Deprecation
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.upgrade_graph import Edge
-from rukpak_py.catalog.upgrade_paths import UpgradePath
+from rukpak_py.catalog.upgrades.dependencies import Dependency
+from rukpak_py.catalog.upgrades.installed import InstalledBundle
+from rukpak_py.catalog.upgrades.upgrade_graph import Edge
+from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath
 
 
 class Reason(StrEnum):

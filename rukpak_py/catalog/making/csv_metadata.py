@@ -10,8 +10,8 @@ from typing import Any, Final
 
 import msgspec
 
-from rukpak_py.catalog.csv_decoding import decoded
 from rukpak_py.catalog.json_text import escaped_for_html
+from rukpak_py.catalog.making.csv_decoding import decoded
 from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle, Property
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError

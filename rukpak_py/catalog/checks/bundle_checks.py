@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 from typing import Final
 
-from rukpak_py.catalog import advice
-from rukpak_py.catalog.image_names import problem_of_image
+from rukpak_py.catalog.checks import advice
+from rukpak_py.catalog.checks.image_names import problem_of_image
+from rukpak_py.catalog.checks.places import place_in
+from rukpak_py.catalog.checks.properties import PackageProperty, defect_of_object, defects_of, package_property
 from rukpak_py.catalog.model import BUNDLE_OBJECT, PACKAGE_PROPERTY, Bundle
-from rukpak_py.catalog.places import place_in
-from rukpak_py.catalog.properties import PackageProperty, defect_of_object, defects_of, package_property
 from rukpak_py.core import versions
 from rukpak_py.core.go_text import quoted
 from rukpak_py.formats.rules import Family, Place, Problem

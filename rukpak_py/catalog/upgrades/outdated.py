@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from rukpak_py.catalog.installed import Installed, find_installed
 from rukpak_py.catalog.model import Deprecation
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Refusal
-from rukpak_py.catalog.resolution import Reason, Resolution, deprecations_of
-from rukpak_py.catalog.resolve import Resolver
+from rukpak_py.catalog.upgrades.installed import Installed, find_installed
+from rukpak_py.catalog.upgrades.refusal import Refusal
+from rukpak_py.catalog.upgrades.resolution import Reason, Resolution, deprecations_of
+from rukpak_py.catalog.upgrades.resolve import Resolver
 
 
 class State(StrEnum):

@@ -7,9 +7,9 @@ them. What `opm` accepts, but a user or a cluster will not like, is W: always a 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
-from rukpak_py.catalog import catalog_checks, deprecation_checks, graph_checks
-from rukpak_py.catalog.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, PACKAGE_FAMILY
-from rukpak_py.catalog.whole_catalog import WholeCatalog
+from rukpak_py.catalog.checks import catalog_checks, deprecation_checks, graph_checks
+from rukpak_py.catalog.checks.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, PACKAGE_FAMILY
+from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.formats.rules import Family, Problem, Rule
 
 # Of the whole catalog, in the order in which they run.

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import Protocol
 
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.refusal import Cause, Refusal
 from rukpak_py.catalog.similar_names import close_names
+from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import Version
 

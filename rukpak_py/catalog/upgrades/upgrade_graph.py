@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 from functools import cached_property
 
-from rukpak_py.catalog.bundle_order import BundleVersion, bundle_version
 from rukpak_py.catalog.model import Bundle, Entry
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.upgrades.bundle_order import BundleVersion, bundle_version
 from rukpak_py.core.ranges import Range
 from rukpak_py.core.versions import Version
 

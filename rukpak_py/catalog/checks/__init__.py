@@ -1,0 +1,1 @@
+"""Rules of validity: what makes OLM refuse a catalog, with its cause."""

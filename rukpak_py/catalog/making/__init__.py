@@ -1,0 +1,1 @@
+"""Blobs made of bundles, templates and names."""
