@@ -18,10 +18,11 @@ _STATES = {
     State.UPGRADABLE: "upgrade",
     State.STUCK: "no upgrade path",
     State.NOT_IN_CHANNEL: "not in channel",
-    State.NOT_IN_CATALOG: "not in catalog",
+    State.NOT_IN_CATALOG: "unknown bundle",
     State.UNKNOWN: "unknown",
 }
-_OF_CAUSES = {Cause.UNKNOWN_PACKAGE: "not in catalog", Cause.UNKNOWN_CHANNEL: "channel gone"}
+_OF_CAUSES = {Cause.UNKNOWN_PACKAGE: "unknown package", Cause.UNKNOWN_CHANNEL: "channel gone"}
+_BEHIND = frozenset({State.UPGRADABLE, State.STUCK, State.NOT_IN_CHANNEL, State.NOT_IN_CATALOG})
 NOT_INSTALLED = "not installed"
 
 
@@ -65,7 +66,7 @@ def _is_behind(row: OutdatedRow) -> bool:
     if found is None:
         return False
     is_channel_gone = found.refusal is not None and found.refusal.cause is Cause.UNKNOWN_CHANNEL
-    return bool(found.deprecations) or is_channel_gone or found.state in {State.UPGRADABLE, State.STUCK}
+    return bool(found.deprecations) or is_channel_gone or found.state in _BEHIND
 
 
 def _cells(row: OutdatedRow) -> tuple[str, ...]:

@@ -20,7 +20,12 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
     metavar="CHANNEL",
     help="In place of the default channel, for packages that have a channel of this name.",
 )
-@click.option("--exit-code", is_flag=True, help="Exit with 1 for an upgrade, a deprecation or a channel that is gone.")
+@click.option(
+    "--exit-code",
+    is_flag=True,
+    help="Exit with 1 for an upgrade, no upgrade path, a deprecation, and where the catalog has the package and lacks "
+    "its channel or the bundle.",
+)
 @output_option("text", "json")
 @catalog_options
 def outdated(

@@ -86,7 +86,7 @@ def test_states_are_told_in_one_table(monkeypatch: pytest.MonkeyPatch) -> None:
         "new    p        stable   1.2.0    -      1.2.0  up to date",
         "lost   p        beta     1.2.0    -      -      channel gone",
         '  package "p" has no channel "beta"; choose one of its channels: fast, stable',
-        "other  q        -        1.0.0    -      -      not in catalog",
+        "other  q        -        1.0.0    -      -      unknown package",
         "waits  p        stable   -        -      1.2.0  not installed",
         "2 BundleDeployments without an OLM package left out.",
     ]
@@ -105,12 +105,19 @@ def test_installed_bundle_that_no_edge_leads_on_from_has_no_upgrade_path(monkeyp
         ("1.2.0", "stable", "p", False),
         ("1.2.0", "beta", "p", True),
         ("1.0.0", "stable", "q", False),
+        ("0.9.0", "stable", "p", True),
+        ("2.0.0", "stable", "p", True),
     ],
 )
 def test_exit_code_counts_what_can_be_done(installed: str, channel: str, package: str, *, is_behind: bool) -> None:
     marks = annotations(installed, package=package, channel=channel)
     found = rows(deployment(installed, installed=installed, package=package, annotated=marks))
     assert report.has_outdated(found) is is_behind
+
+
+def test_bundle_that_the_package_lacks_is_shown_with_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
+    (_, row) = lines(rows(deployment("0.9.0", installed="0.9.0")), monkeypatch)
+    assert row.split()[-3:] == ["1.2.0", "unknown", "bundle"]
 
 
 def test_long_names_are_cut_where_the_line_does_not_fit(monkeypatch: pytest.MonkeyPatch) -> None:
