@@ -21,12 +21,16 @@ from rukpak_py.catalog.upgrades.installed import Installed
 
 @dataclass(frozen=True, kw_only=True)
 class PackageOfDeployment:
-    """`name` and `version` are empty while nothing is installed; `channel` is None where nothing names one."""
+    """`name` and `version` are empty while nothing is installed; `channel` is None where nothing names one.
+
+    `awaited` is the bundle that the spec asks for and that is not installed, where an annotation names it.
+    """
 
     package: str
     name: str = ""
     version: str = ""
     channel: str | None = None
+    awaited: str = ""
 
     @property
     def is_installed(self) -> bool:
@@ -44,8 +48,11 @@ def package_of(deployment: BundleDeployment, annotations: Mapping[str, str]) -> 
     """None: it is no OLM bundle, or nothing says so yet. `annotations`: of the object that users edit."""
     content, annotated = deployment.status.content, annotations.get(CATALOG_PACKAGE_ANNOTATION, "")
     if content is None:
-        channel = annotations.get(CATALOG_CHANNEL_ANNOTATION) or None
-        return PackageOfDeployment(package=annotated, channel=channel) if annotated else None
+        channel, awaited = (
+            annotations.get(CATALOG_CHANNEL_ANNOTATION) or None,
+            annotations.get(CATALOG_BUNDLE_ANNOTATION, ""),
+        )
+        return PackageOfDeployment(package=annotated, channel=channel, awaited=awaited) if annotated else None
     if not content.package:
         return None
     if content.package != annotated:
@@ -55,12 +62,17 @@ def package_of(deployment: BundleDeployment, annotations: Mapping[str, str]) -> 
         name=_asked_for(deployment, annotations) or content.name,
         version=content.version,
         channel=annotations.get(CATALOG_CHANNEL_ANNOTATION) or None,
+        awaited="" if _is_active(deployment) else annotations.get(CATALOG_BUNDLE_ANNOTATION, ""),
     )
 
 
 def _asked_for(deployment: BundleDeployment, annotations: Mapping[str, str]) -> str:
     """Name of the bundle that was asked for, where it is installed."""
-    content, name = deployment.status.content, deployment.metadata.name
+    content = deployment.status.content
     is_same = content is not None and content.version == annotations.get(CATALOG_VERSION_ANNOTATION)
-    is_active = deployment.status.active_bundle == bundle_name(name, template_hash_of(deployment))
-    return annotations.get(CATALOG_BUNDLE_ANNOTATION, "") if is_same and is_active else ""
+    return annotations.get(CATALOG_BUNDLE_ANNOTATION, "") if is_same and _is_active(deployment) else ""
+
+
+def _is_active(deployment: BundleDeployment) -> bool:
+    """Whether the content of the template is what is installed."""
+    return deployment.status.active_bundle == bundle_name(deployment.metadata.name, template_hash_of(deployment))

@@ -29,6 +29,12 @@ class OutdatedRow:
     head: str = ""
     comparison: Comparison | None = None
 
+    @property
+    def is_asked_for(self) -> bool:
+        """Whether the spec asks for the next bundle already, so that the operator is about to install it."""
+        following = self.comparison.next if self.comparison else None
+        return following is not None and following == self.package.awaited
+
 
 @dataclass(frozen=True, kw_only=True)
 class FoundDeployment:

@@ -24,6 +24,7 @@ _STATES = {
 _OF_CAUSES = {Cause.UNKNOWN_PACKAGE: "unknown package", Cause.UNKNOWN_CHANNEL: "channel gone"}
 _BEHIND = frozenset({State.UPGRADABLE, State.STUCK, State.NOT_IN_CHANNEL, State.NOT_IN_CATALOG})
 NOT_INSTALLED = "not installed"
+ASKED_FOR = "asked for"
 
 
 def lines_of(rows: Sequence[OutdatedRow], others: int, style: Style) -> Iterator[str]:
@@ -56,6 +57,8 @@ def state_of(row: OutdatedRow) -> str:
     found = row.comparison
     if found is None:
         return NOT_INSTALLED
+    if row.is_asked_for:
+        return ASKED_FOR
     if found.refusal is not None:
         return _OF_CAUSES.get(found.refusal.cause, _STATES[found.state])
     return _STATES[found.state]
@@ -63,7 +66,7 @@ def state_of(row: OutdatedRow) -> str:
 
 def _is_behind(row: OutdatedRow) -> bool:
     found = row.comparison
-    if found is None:
+    if found is None or row.is_asked_for:
         return False
     is_channel_gone = found.refusal is not None and found.refusal.cause is Cause.UNKNOWN_CHANNEL
     return bool(found.deprecations) or is_channel_gone or found.state in _BEHIND
@@ -98,7 +101,7 @@ def _row(row: OutdatedRow) -> Json:
         "channel": row.channel or None,
         "bundle": row.package.name or None,
         "version": row.package.version or None,
-        "state": found.state if found else "NotInstalled",
+        "state": "AskedFor" if row.is_asked_for else found.state if found else "NotInstalled",
         "next": {"bundle": found.next, "version": found.next_version} if found and found.next else None,
         "newest": {"bundle": found.newest, "version": found.newest_version} if found and found.newest else None,
         "head": row.head or None,

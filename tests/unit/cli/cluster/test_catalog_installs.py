@@ -41,7 +41,9 @@ def test_annotations_name_what_is_installed_while_it_is_what_they_ask_for() -> N
 @pytest.mark.parametrize(("wanted", "annotated"), [("2.0.0", "2.0.0"), ("1.0.0", "2.0.0"), ("2.0.0", "1.0.0")])
 def test_content_names_what_is_installed_while_something_else_is_asked_for(wanted: str, annotated: str) -> None:
     one = read(deployment(wanted, installed="1.0.0", csv="odd-name", annotated=annotations(annotated)))
-    assert found_in(one) == PackageOfDeployment(package="p", name="odd-name", version="1.0.0", channel="stable")
+    awaited = f"p.v{annotated}" if wanted != "1.0.0" else ""
+    expected = PackageOfDeployment(package="p", name="odd-name", version="1.0.0", channel="stable", awaited=awaited)
+    assert found_in(one) == expected
 
 
 def test_annotations_of_another_package_count_for_nothing() -> None:
@@ -51,7 +53,7 @@ def test_annotations_of_another_package_count_for_nothing() -> None:
 
 def test_package_is_that_of_the_annotation_while_nothing_is_installed() -> None:
     found = found_in(read(deployment("1.0.0", annotated=annotations("1.0.0"))))
-    assert found == PackageOfDeployment(package="p", channel="stable")
+    assert found == PackageOfDeployment(package="p", channel="stable", awaited="p.v1.0.0")
     assert not found.is_installed
 
 

@@ -115,6 +115,21 @@ def test_exit_code_counts_what_can_be_done(installed: str, channel: str, package
     assert report.has_outdated(found) is is_behind
 
 
+@pytest.mark.parametrize(
+    ("wanted", "annotated", "state"),
+    [
+        ("1.1.0", "1.1.0", "asked for"),
+        ("1.2.0", "1.2.0", "upgrade"),  # of which 1.2.0 is not the next step
+        ("1.0.0", "1.1.0", "upgrade"),  # the template was set back, the annotations were not
+    ],
+)
+def test_upgrade_that_the_spec_asks_for_is_not_asked_for_again(wanted: str, annotated: str, state: str) -> None:
+    (row,) = rows(deployment(wanted, installed="1.0.0", annotated=annotations(annotated)))
+    assert report.state_of(row) == state
+    assert report.has_outdated([row]) is (state == "upgrade")
+    assert (report.document([row], 0)["packages"][0]["state"] == "AskedFor") is (state == "asked for")
+
+
 def test_bundle_that_the_package_lacks_is_shown_with_the_head(monkeypatch: pytest.MonkeyPatch) -> None:
     (_, row) = lines(rows(deployment("0.9.0", installed="0.9.0")), monkeypatch)
     assert row.split()[-3:] == ["1.2.0", "unknown", "bundle"]
