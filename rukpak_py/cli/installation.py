@@ -18,6 +18,7 @@ from rukpak_py.catalog.upgrades.installed import Installed
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrades.resolution import Reason, Resolution
 from rukpak_py.catalog.upgrades.resolve import resolve
+from rukpak_py.cli.catalogs.install_modes import watch_problem
 from rukpak_py.cli.catalogs.installing import (
     InstallFields,
     annotations_of,
@@ -65,6 +66,10 @@ class InstallQuestion:
     def image(self, found: Resolution) -> str:
         return pinned_image(found.bundle, allow_tag=self.allow_tag, limits=self.limits)
 
+    def warn_of_install_modes(self, found: Resolution) -> None:
+        if problem := watch_problem(found.bundle, self.fields.watch_namespaces, self.fields.install_namespace):
+            print_warning(problem)
+
     def print_change(self, manifest: object) -> None:
         if self.output == "json":
             print_json(manifest)
@@ -82,6 +87,7 @@ def print_manifest(question: InstallQuestion) -> int:
     if found.stays:
         print_warning(f"{_nothing_newer(found)}: this is the manifest of what is installed")
     _print_warnings(found)
+    question.warn_of_install_modes(found)
     question.print_change(manifest_of(question.name, question.image(found), annotations_of(found), question.fields))
     return Exit.OK
 
@@ -115,6 +121,7 @@ def _create(question: InstallQuestion, found: Resolution, image: str, *, dry_run
     from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
 
+    question.warn_of_install_modes(found)
     manifest = manifest_of(question.name, image, annotations_of(found), question.fields)
     if dry_run:
         question.print_change(manifest)

@@ -8,6 +8,7 @@ from typing import IO, TYPE_CHECKING, Any, TypeVar
 import click
 from click.core import ParameterSource
 
+from rukpak_py.cli.namespace_names import namespace_name, namespace_names
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
@@ -78,32 +79,13 @@ class RenderFlags:
         return self.render(self.opened(path))
 
 
-def _namespace(_context: click.Context, _option: click.Parameter, name: str | None) -> str | None:
-    if name:
-        _check_namespace(name)
-    return name
-
-
-def _namespaces(_context: click.Context, _option: click.Parameter, names: tuple[str, ...]) -> tuple[str, ...]:
-    for name in filter(None, names):
-        _check_namespace(name, advice="; give the option once for each" if "," in name else "")
-    return names
-
-
-def _check_namespace(name: str, *, advice: str = "") -> None:
-    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
-
-    if reasons := dns.label(name):
-        raise click.BadParameter(f"{name!r} is not a valid namespace name: {', '.join(reasons)}{advice}")
-
-
 def rendering_options(command: F) -> F:
     """Adds them; the command takes them as `**chosen` and hands them to `choice`."""
     options: Sequence[Callable[[F], F]] = (
         format_option(),
         click.option(
             "--install-namespace",
-            callback=_namespace,
+            callback=namespace_name,
             metavar="NAMESPACE",
             help="Namespace to install into. Default: that of the CSV, else <package>-system (charts: rukpak-system).",
         ),
@@ -111,7 +93,7 @@ def rendering_options(command: F) -> F:
             "--watch-namespace",
             "watch_namespaces",
             multiple=True,
-            callback=_namespaces,
+            callback=namespace_names,
             metavar="NAMESPACE",
             help="A namespace that the operator watches, '' is all of them; may be repeated. Default: all, or its own.",
         ),

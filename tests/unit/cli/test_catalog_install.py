@@ -12,6 +12,7 @@ from tests.unit.sources.image.image_registry import REPOSITORY, Contents
 from tests.unit.web_servers import serving
 
 CATALOG = SAMPLES / "greeter-catalog"
+IMAGE = f"example.com/web@sha256:{'0' * 64}"
 
 
 @pytest.fixture
@@ -156,6 +157,29 @@ def test_name_that_no_deployment_can_have_is_wrong_usage(rukpakctl: CommandLine)
     assert "choose one with --name" in ran.err
     ran = rukpakctl("catalog", "install", "greeter", "--catalog", CATALOG, "--dry-run")
     assert (ran.status, ran.out) == (2, "")
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        ("--install-namespace", "Shop"),
+        ("--watch-namespace", "a,b"),
+        ("--watch-namespace", "", "--watch-namespace", "shop"),
+    ],
+)
+def test_namespaces_that_cannot_be_are_wrong_usage(rukpakctl: CommandLine, wrong: tuple[str, ...]) -> None:
+    ran = rukpakctl("catalog", "install", "greeter", "--catalog", CATALOG, *wrong)
+    assert (ran.status, ran.out) == (2, "")
+    assert wrong[0] in ran.err
+
+
+def test_namespaces_that_the_install_modes_do_not_allow_are_warned_of(rukpakctl: CommandLine, tagged: Path) -> None:
+    modes = [{"type": "AllNamespaces", "supported": True}]
+    write(tagged, IMAGE, {"type": "olm.csv.metadata", "value": {"installModes": modes}})
+    ran = rukpakctl("catalog", "install", "web", "--catalog", tagged, "--watch-namespace", "shop")
+    assert manifest(ran)["spec"]["watchNamespaces"] == ["shop"]
+    assert "Warning: web.v1.0.0 supports AllNamespaces, and to watch namespace shop needs SingleNamespace" in ran.err
+    assert rukpakctl("catalog", "install", "web", "--catalog", tagged, "--watch-namespace", "").err == ""
 
 
 def test_catalog_that_is_not_valid_is_refused(rukpakctl: CommandLine, tmp_path: Path) -> None:

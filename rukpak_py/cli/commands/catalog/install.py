@@ -4,6 +4,7 @@ import click
 
 from rukpak_py.api.upgrades import Approval
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
+from rukpak_py.cli.namespace_names import namespace_name, namespace_names
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
 
@@ -25,9 +26,22 @@ from rukpak_py.cli.terminal import epilog
     help="What is installed. Default with --apply: what the cluster has.",
 )
 @click.option("--name", metavar="NAME", help="Name of the BundleDeployment. Default: the package.")
-@click.option("--install-namespace", default="", metavar="NAMESPACE", help="Default: the bundle chooses.")
+@click.option(
+    "--install-namespace",
+    default="",
+    callback=namespace_name,
+    metavar="NAMESPACE",
+    help="Default: the bundle chooses.",
+)
 @click.option("--create-namespace", is_flag=True, help="Create that namespace where it is missing.")
-@click.option("--watch-namespace", "watch_namespaces", multiple=True, metavar="NAMESPACE", help="Can be repeated.")
+@click.option(
+    "--watch-namespace",
+    "watch_namespaces",
+    multiple=True,
+    callback=namespace_names,
+    metavar="NAMESPACE",
+    help="A namespace that the operator watches, '' is all of them; may be repeated. Default: the bundle chooses.",
+)
 @click.option("--service-account", default="", metavar="NAME", help="Install with the rights of this account.")
 @click.option("--pull-secret", default="", metavar="NAME", help="A Secret of the system namespace with a login.")
 @click.option(
@@ -81,7 +95,9 @@ def install(
     deployment = name or package
     if not is_deployment_name(deployment):
         raise click.UsageError(f'"{deployment}" is not a valid name of a BundleDeployment: choose one with --name')
-    options = load_options(no_cache=no_cache, jobs=jobs)
+    if "" in watch_namespaces and set(watch_namespaces) != {""}:
+        raise click.UsageError("--watch-namespace '' is all namespaces: give it alone, or the namespaces without it")
+    options = load_options(no_cache=no_cache, jobs=jobs, is_slim=not watch_namespaces)  # install modes are metadata
     question = InstallQuestion(
         packages=packages_of(catalog, options),
         package=package,
