@@ -5,6 +5,7 @@ and a message that does not fit behind its place goes below it; anywhere else a 
 """
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Style, clean, wrapped
@@ -17,9 +18,16 @@ def lines_of(report: CommandReport, style: Style) -> Iterator[str]:
     yield _heading(report, style)
     if report.failure:
         yield wrapped(clean(report.failure), width=style.width, first="  ", indent=4)
-    yield from lines_of_findings(report.findings, style, noun=report.noun)
+    yield from lines_of_findings(_openable(report), style, noun=report.noun)
     if report.failure or report.findings:
         yield ""
+
+
+def _openable(report: CommandReport) -> Sequence[Finding]:
+    """The findings with paths from the working directory, where the report has a directory of files."""
+    if not report.root:
+        return report.findings
+    return [replace(one, file=report.file_of(one)) if one.file else one for one in report.findings]
 
 
 def lines_of_findings(findings: Sequence[Finding], style: Style, *, noun: str = "bundle") -> Iterator[str]:

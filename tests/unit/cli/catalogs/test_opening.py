@@ -145,7 +145,10 @@ def test_a_missing_path_is_no_image(rukpakctl: CommandLine, tmp_path: Path) -> N
     assert "there is no such file or directory" in ran.out
 
 
-def test_links_and_other_files_of_a_directory(rukpakctl: CommandLine, root: Path, tmp_path: Path) -> None:
+def test_links_and_other_files_of_a_directory(
+    rukpakctl: CommandLine, root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(root)
     (tmp_path / "outside.json").write_bytes(b'{"schema": "x"}')
     (root / "inside.json").write_bytes(b'{"schema": "x"}')
     (root / "to-file").symlink_to("inside.json")
@@ -155,7 +158,7 @@ def test_links_and_other_files_of_a_directory(rukpakctl: CommandLine, root: Path
     os.mkfifo(root / "pipe")
     (root / ".git").mkdir()
     (root / ".git/HEAD").write_text("no blob\n")
-    ran = rukpakctl("catalog", "validate", root)
+    ran = rukpakctl("catalog", "validate", ".")
     assert ran.status == 1
     told = [line.split()[:3] for line in ran.out.splitlines() if "FBC-" in line]
     assert told == [

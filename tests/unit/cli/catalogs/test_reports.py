@@ -1,6 +1,7 @@
 """`catalog validate` and `catalog lint`: exit statuses, and their reports in every form."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -32,9 +33,20 @@ def test_all_errors_are_told_with_line_and_advice(rukpakctl: CommandLine, broken
     assert (ran.status, ran.err) == (1, "")
     assert ran.out.startswith(f"{broken} (catalog): 2 errors\n")
     found = [line.split()[:3] for line in ran.out.splitlines() if "  FBC-" in line]
-    assert found == [["catalog.json:1:58", "error", "FBC-M06"], ["catalog.json:3:71", "error", "FBC-C14"]]
+    file = os.path.relpath(broken / "catalog.json")
+    assert found == [[f"{file}:1:58", "error", "FBC-M06"], [f"{file}:3:71", "error", "FBC-C14"]]
     assert ran.out.count("hint: ") == 2
-    assert max(map(len, ran.out.replace(str(broken), "").splitlines())) <= 100
+    assert max(map(len, ran.out.replace(str(broken), "").replace(file, "").splitlines())) <= 100
+
+
+def test_locations_can_be_opened_from_the_working_directory(
+    rukpakctl: CommandLine, broken: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(broken.parent)
+    for typed in ("broken", "broken/catalog.json", broken):
+        assert "\n  broken/catalog.json:3:71  error  FBC-C14" in rukpakctl("catalog", "validate", typed).out
+    monkeypatch.chdir(broken)
+    assert "\n  catalog.json:3:71  error  FBC-C14" in rukpakctl("catalog", "validate", ".").out
 
 
 def test_several_catalogs_have_a_summary_and_the_worst_status(
