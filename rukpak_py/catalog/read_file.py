@@ -15,8 +15,8 @@ from typing import Any, Final
 import msgspec
 from msgspec import structs
 
+from rukpak_py.catalog.blobs import NO_SCHEMA, NOT_AN_OBJECT, Blob, Told, read_blob
 from rukpak_py.catalog.blobs import RULES as BLOB_RULES
-from rukpak_py.catalog.blobs import Blob, Told, read_blob
 from rukpak_py.catalog.checks.blob_checks import Checks, problems_of_blob
 from rukpak_py.catalog.model import (
     BUNDLE_OBJECT,
@@ -41,7 +41,7 @@ from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
 from rukpak_py.formats.syntax import syntax_problem
 
 # What is kept of a file is of this format: raised with every change of the model, of a rule, or of a text.
-FILE_FORMAT: Final = 2
+FILE_FORMAT: Final = 3
 
 YAML_SYNTAX: Final = RuleOfReading(id="FBC-L03", title="YAML files are valid", hint="Correct the syntax at this place.")
 JSON_SYNTAX: Final = RuleOfReading(id="FBC-L04", title="JSON files are valid", hint="Correct the syntax at this place.")
@@ -58,6 +58,11 @@ JOINED: Final = RuleOfReading(
     severity=Severity.WARNING,
 )
 RULES: Final = (YAML_SYNTAX, JSON_SYNTAX, UNREAD, JOINED, *BLOB_RULES)
+NAMES_OF_CONTENT: Final = (".yaml", ".yml", ".json")
+_OTHER_FILE: Final = (NO_SCHEMA, NOT_AN_OBJECT, YAML_SYNTAX)
+_OTHER_FILE_HINT: Final = (
+    "Readers of catalogs read every file: move it away, or name it in a `.indexignore` file, one line `{}`."
+)
 _MAY_GO_ON: Final = (b"\n...", b"\n{", b"\xef\xbb\xbf{")
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
 _SCHEMA_LINE: Final = re.compile(rb"^schema[ \t]*+:", re.MULTILINE)
@@ -108,6 +113,12 @@ def read_file(
         is_broken = True
         rule = JSON_SYNTAX if isinstance(error, YamlError) and error.language == "json" else YAML_SYNTAX
         told.append(Told(rule=rule, problem=syntax_problem(error, data, Place(file=file))))
+    if not blobs and not file.endswith(NAMES_OF_CONTENT):
+        hint = _OTHER_FILE_HINT.format(file.rpartition("/")[2])
+        told = [
+            Told(rule=one.rule, problem=replace(one.problem, hint=hint)) if one.rule in _OTHER_FILE else one
+            for one in told
+        ]
     locator = Locator({file: data}, limits)
     return FileContent(
         catalog=catalog_of(blobs),

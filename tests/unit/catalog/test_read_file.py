@@ -93,6 +93,28 @@ def test_lost_content_is_reported(data: bytes) -> None:
     assert not content.is_broken
 
 
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [
+        ("p/README.md", b"# Title\n\nSome prose: with a colon: and more\n"),
+        ("p/README.md", b"# Title\n"),
+        ("Dockerfile", b"FROM scratch\nADD p /configs/p\n"),
+        ("LICENSE", b"Apache License\n"),
+    ],
+)
+def test_file_that_is_no_content_is_to_be_ignored(file: str, data: bytes) -> None:
+    (finding, *_) = read_file(file, data).findings
+    assert finding.hint.endswith(f"name it in a `.indexignore` file, one line `{file.rpartition('/')[2]}`.")
+
+
+def test_mistake_in_a_file_of_blobs_is_to_be_corrected() -> None:
+    prose = b"Some prose: with a colon: and more\n"
+    for file, data in (("a.yaml", prose), ("a.yml", prose), ("a.json", prose), ("blobs", X + b"---\nname: y\n")):
+        (finding,) = read_file(file, data).findings
+        assert finding.hint
+        assert "one line" not in finding.hint
+
+
 def test_every_defect_of_a_file_is_reported_with_its_line() -> None:
     content = read(b"schema: 1\n---\nschema: olm.channel\nname: a\nentries: 5\n---\nschema: x\n")
     assert [(finding.rule, finding.line) for finding in content.findings] == [("FBC-L05", 1), ("FBC-L07", 5)]
