@@ -1,4 +1,4 @@
-"""Rules for a package or a channel alone, and all rules of a blob that need no other blob of the catalog."""
+"""Rules for a package, a channel or a custom blob alone, and all rules of a blob that need no other blob."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -6,25 +6,29 @@ from enum import IntEnum
 from functools import cache
 from typing import Any, Final
 
-from rukpak_py.catalog.blobs import Blob
+from rukpak_py.catalog.blobs import SCHEMAS, Blob
 from rukpak_py.catalog.checks import advice, bundle_checks
 from rukpak_py.catalog.checks.places import place_in
 from rukpak_py.catalog.fields import as_written
-from rukpak_py.catalog.model import Bundle, Channel, Package
+from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Package
+from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.rules import Family, Problem, Rule
 
 OF_READING: Final = "FBC-L"  # how the ids of rules begin without which nothing can be done with a blob
+_RESERVED: Final = "olm."
 _ORIGIN: Final = "operator-framework/operator-registry"
 PACKAGE_FAMILY: Family[Package] = Family(title="Packages of a catalog", origin=_ORIGIN)
 CHANNEL_FAMILY: Family[Channel] = Family(title="Channels of a catalog", origin=_ORIGIN)
+CUSTOM_FAMILY: Family[CustomBlob] = Family(title="Other blobs of a catalog", origin="rukpak-py")
 BUNDLE_FAMILY: Final = bundle_checks.FAMILY
 _FAMILIES: Final[Mapping[type, tuple[Family[Any], ...]]] = {
     Package: (PACKAGE_FAMILY,),
     Channel: (CHANNEL_FAMILY,),
     Bundle: (BUNDLE_FAMILY,),
+    CustomBlob: (CUSTOM_FAMILY,),
 }
 
 
@@ -136,6 +140,19 @@ def skip_ranges_are_ranges(channel: Channel) -> Iterator[Problem]:
             message = f"invalid skipRange {quoted(entry.skip_range)}: {error} {_of(channel, entry.name)}"
             place = place_in(channel.origin, "entries", index, "skipRange")
             yield Problem(message=message, place=place, hint=advice.on_range(entry.skip_range))
+
+
+@CUSTOM_FAMILY.rule(
+    "FBC-W26",
+    severity=Severity.WARNING,
+    title="Schemas that begin with `olm.` are OLM's",
+    hint="Correct the name (`olm.package`, `olm.channel`, `olm.bundle`, `olm.deprecations`), or begin it otherwise.",
+)
+def schema_is_known(blob: CustomBlob) -> Iterator[Problem]:
+    if blob.schema.startswith(_RESERVED):
+        message = f"schema {quoted(blob.schema)} is not one of OLM's: the blob is ignored"
+        hint = advice.on_schema(blob.schema, tuple(SCHEMAS))
+        yield Problem(message=message, place=place_in(blob.origin, "schema"), hint=hint)
 
 
 def _of(channel: Channel, entry: str) -> str:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 from rukpak_py.catalog.checks import catalog_checks, deprecation_checks, graph_checks
-from rukpak_py.catalog.checks.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, PACKAGE_FAMILY
+from rukpak_py.catalog.checks.blob_checks import BUNDLE_FAMILY, CHANNEL_FAMILY, CUSTOM_FAMILY, PACKAGE_FAMILY
 from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.formats.rules import Family, Problem, Rule
 
@@ -19,7 +19,7 @@ CATALOG_FAMILIES: Final[tuple[Family[WholeCatalog], ...]] = (
     deprecation_checks.FAMILY,
 )
 VALIDITY_FAMILIES: Final[tuple[Family[Any], ...]] = (
-    *(PACKAGE_FAMILY, CHANNEL_FAMILY, BUNDLE_FAMILY),
+    *(PACKAGE_FAMILY, CHANNEL_FAMILY, BUNDLE_FAMILY, CUSTOM_FAMILY),
     *CATALOG_FAMILIES,
 )
 

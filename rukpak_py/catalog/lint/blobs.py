@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.catalog.blobs import SCHEMAS, is_base64
-from rukpak_py.catalog.checks import advice
+from rukpak_py.catalog.blobs import is_base64
 from rukpak_py.catalog.checks.places import place_in
 from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import traps
@@ -23,7 +22,6 @@ RANGE_TRAP: Final = "FBC-W14"
 _CHANNEL_NAME: Final = re.compile(r"[A-Za-z0-9]++(?:[._-]++[A-Za-z0-9]++)*+")
 _LONGEST_NAME: Final = 63
 _SERVED: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*+")
-_RESERVED: Final = "olm."
 
 
 @PACKAGES.rule(
@@ -105,19 +103,6 @@ def nothing_is_replaced_and_skipped(channel: Channel) -> Iterator[Problem]:
             message = f"{quoted(entry.name)} replaces and skips {quoted(entry.replaces)}"
             number = entry.skips.index(entry.replaces)
             yield Problem(message=message, place=place_in(channel.origin, "entries", index, "skips", number))
-
-
-@CUSTOM.rule(
-    "FBC-W26",
-    severity=Severity.WARNING,
-    title="Schemas that begin with `olm.` are OLM's",
-    hint="Correct the name (`olm.package`, `olm.channel`, `olm.bundle`, `olm.deprecations`), or begin it otherwise.",
-)
-def schema_is_known(blob: CustomBlob) -> Iterator[Problem]:
-    if blob.schema.startswith(_RESERVED):
-        message = f"schema {quoted(blob.schema)} is not one of OLM's: the blob is ignored"
-        hint = advice.on_schema(blob.schema, tuple(SCHEMAS))
-        yield Problem(message=message, place=place_in(blob.origin, "schema"), hint=hint)
 
 
 @CUSTOM.rule(

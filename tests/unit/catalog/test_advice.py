@@ -12,7 +12,6 @@ from tests.unit.catalog.samples import (
     one_bundle,
     package,
     package_property,
-    warnings,
     without,
 )
 
@@ -89,11 +88,18 @@ def test_missing_package_property_is_shown() -> None:
 def test_blob_of_a_misspelled_schema_is_found() -> None:
     blobs = [package(), channel("a", "v1"), bundle("v1") | {"schema": "olm.bundles"}]
     assert 'blob "p.v1.0.0" of schema "olm.bundles"' in hints(blobs, "FBC-C18")[0]
-    assert [one.hint for one in warnings(blobs) if one.rule == "FBC-W26"] == ['Did you mean "olm.bundle"?']
+    assert hints(blobs, "FBC-W26") == ['Did you mean "olm.bundle"?']
     blobs = [package(), channel("a", "v1") | {"schema": "olm.channels"}, bundle("v1")]
     assert hints(blobs, "FBC-M06")[0].endswith("write `olm.channel`.")
     blobs = [package() | {"schema": "olm.packages"}, channel("a", "v1"), bundle("v1")]
     assert hints(blobs, "FBC-C04")[0].endswith("write `olm.package`.")
+
+
+def test_misspelled_schema_is_told_of_a_catalog_that_is_valid() -> None:
+    found = findings([*one_bundle(), {"schema": "olm.deprecation", "package": "p", "entries": []}])
+    assert [(one.rule, one.is_error, one.line, one.hint) for one in found] == [
+        ("FBC-W26", False, 4, 'Did you mean "olm.deprecations"?')
+    ]
 
 
 def test_one_package_under_two_names_is_recognised() -> None:
