@@ -229,5 +229,18 @@ def constraints_are_short(bundle: Bundle) -> Iterator[Problem]:
             yield Problem(message=message, place=place_in(bundle.origin, "properties", index, "value"))
 
 
+@BUNDLES.rule(
+    "FBC-W28",
+    severity=Severity.WARNING,
+    title="A bundle has an image beside its objects",
+    hint="`rukpakctl catalog render --image-template TEMPLATE` writes the image of a bundle directory into its blob: "
+    "without one OLM v1 and rukpak-py cannot install the bundle, and it is never migrated.",
+)
+def bundle_with_objects_has_an_image(bundle: Bundle) -> Iterator[Problem]:
+    if not bundle.image and bundle.has_objects:
+        message = f"bundle {quoted(bundle.name)} has objects only, and no image"
+        yield Problem(message=message, place=place_in(bundle.origin, "image"))
+
+
 def _is_by_tag(image: str) -> bool:
     return bool(image) and not is_pinned(image) and problem_of_image(image) is None

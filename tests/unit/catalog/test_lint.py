@@ -67,6 +67,10 @@ def required(text: str, name: str = "p") -> Json:
 
 
 CSV = value("olm.csv.metadata", {"displayName": "P", "description": "d"})
+OBJECT = value(
+    "olm.bundle.object",
+    {"data": base64.b64encode(b'{"apiVersion": "v1", "kind": "Service", "metadata": {"name": "s"}}').decode()},
+)
 KIND = {"group": "g", "version": "v1", "kind": "K"}
 
 
@@ -77,6 +81,7 @@ KIND = {"group": "g", "version": "v1", "kind": "K"}
         sample("v1 replaces v0 skips v0.5", "v2 replaces v1"),
         sample("v1", entry("v2 replaces v1", skipRange=">=1.0.0 <2.0.0")),
         one_bundle(CSV, value("olm.gvk", KIND), value("olm.gvk.required", KIND), required(">=0.1.0 <2.0.0")),
+        one_bundle(OBJECT, CSV),
         one_bundle(value("example.com/x", 1), value("example.com/x", 2)),
         [*sample("v1"), {"schema": "my.thing_1", "package": "q"}],
         [*sample("v1"), channel("b", "v1"), deprecations(("olm.channel", "b", "m"))],
@@ -114,6 +119,7 @@ def test_ordinary_catalog_has_no_warnings(blobs: list[Json]) -> None:
         (one_bundle(value("olm.gvk", {**KIND, "plural": "ks"})), "W24", "properties[1].value.plural"),
         (one_bundle(value("olm.constraint", {"cel": {"rule": "x" * 131_072}})), "W25", "properties[1].value"),
         ([*sample("v1"), {"schema": "olm.bundles"}], "W26", "schema"),
+        (one_bundle(OBJECT, image=""), "W28", "image"),
         ([*sample("v1"), {"schema": "example.com/x"}], "W27", "schema"),
         ([*sample("v1"), {"schema": "x", "package": "-x"}], "W27", "package"),
         (sample("v1", "v2 replaces v1 skips v1.5"), "W30", "entries[1].skips[0]"),
