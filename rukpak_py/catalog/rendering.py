@@ -22,3 +22,8 @@ def rendered_bundle(bundle: Bundle, *, migrate: bool = False) -> Bundle:
     images = tuple(sorted(bundle.related_images, key=lambda one: one.image.encode()))
     bundle = replace(bundle, properties=properties, related_images=images)
     return migrated(bundle) if migrate else bundle
+
+
+def is_left_for_its_image(bundle: Bundle) -> bool:
+    """Whether a migration leaves the bundle as it is because it has no image."""
+    return not bundle.image and bundle.has_objects and not any(one.type == CSV_METADATA for one in bundle.properties)

@@ -3,18 +3,20 @@
 The text of a catalog goes to disk until its blobs can be sorted, so that it needs no memory, however large it is.
 """
 
+import shlex
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import partial
-from typing import NamedTuple
+from pathlib import Path
+from typing import Final, NamedTuple
 
 import msgspec
 
 from rukpak_py.catalog.checks.blob_checks import Checks
 from rukpak_py.catalog.model import Bundle, Catalog
 from rukpak_py.catalog.read_file import read_file
-from rukpak_py.catalog.rendering import rendered, rendered_bundle
+from rukpak_py.catalog.rendering import is_left_for_its_image, rendered, rendered_bundle
 from rukpak_py.catalog.writing import Encoded, Key, blobs_of, encoded, lost_blobs, written
 from rukpak_py.cli.catalogs.cache import Cache, cache_key
 from rukpak_py.cli.catalogs.loading import LoadOptions, at_root, content_files
@@ -22,8 +24,11 @@ from rukpak_py.cli.catalogs.opening import OpenedBundle, OpenedCatalog, open_ref
 from rukpak_py.cli.catalogs.reading import mapped
 from rukpak_py.cli.catalogs.spool import Spool, Stored
 from rukpak_py.cli.terminal import clean_text
-from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import Finding, InvalidBundleError
+from rukpak_py.core.text import named
+
+_MOST_GIVEN: Final = 10  # bundles that are named instead of a directory
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +46,7 @@ class _EncodedFile(msgspec.Struct, frozen=True):
 
     blobs: tuple[Encoded, ...] = ()
     errors: tuple[Finding, ...] = ()
-    lost: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 class StoredBlob(NamedTuple):
@@ -54,7 +59,7 @@ class _StoredFile(msgspec.Struct, frozen=True):
 
     blobs: tuple[StoredBlob, ...] = ()
     errors: tuple[Finding, ...] = ()
-    lost: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = ()
 
 
 @dataclass(kw_only=True)
@@ -63,7 +68,7 @@ class Rendering:
 
     spool: Spool
     blobs: list[Encoded | StoredBlob] = field(default_factory=list)
-    lost: list[str] = field(default_factory=list)  # blobs that are not written, and why
+    warnings: list[str] = field(default_factory=list)  # blobs that are not written or not migrated, and why
 
     def write(self) -> None:
         """Print the blobs in the order of a catalog; on a terminal nothing in them can control it."""
@@ -83,7 +88,7 @@ def render(references: Iterable[str], options: RenderOptions, spool: Spool) -> R
             case OpenedBundle() as opened:
                 catalog = Catalog(bundles=(bundle_of(opened, options),))
                 rendering.blobs += _encoded(catalog, as_yaml=options.as_yaml)
-                rendering.lost += [problem.message for problem in lost_blobs(catalog)]
+                rendering.warnings += _warnings(catalog, options)
             case OpenedCatalog() as opened:
                 _add_catalog(rendering, opened, options)
     return rendering
@@ -120,13 +125,23 @@ def _add_catalog(rendering: Rendering, opened: OpenedCatalog, options: RenderOpt
     errors = [finding for finding in opened.findings if finding.is_error]
     files = content_files(opened)
     work = partial(_stored_file, options=options, spool=rendering.spool, cache=options.load.cache)
+    already = len(rendering.blobs)
     for _, data in mapped(files, files.sizes, work, jobs=options.load.jobs):
         result = msgspec.msgpack.decode(data, type=_StoredFile)
         errors += result.errors
         rendering.blobs += result.blobs
-        rendering.lost += result.lost
+        rendering.warnings += result.warnings
+    if errors and len(rendering.blobs) == already and opened.root is not None and opened.bundle_directories:
+        raise ContentError(f"{opened.typed}: holds bundles and no blob of a catalog: give {_given(opened)}")
     if errors:
         raise InvalidBundleError([at_root(opened, finding) for finding in errors], noun="catalog")
+
+
+def _given(opened: OpenedCatalog) -> str:
+    """The bundles in it as arguments."""
+    names = opened.bundle_directories
+    shown = " ".join(shlex.quote(str(Path(opened.typed, name))) for name in names[:_MOST_GIVEN])
+    return shown if len(names) <= _MOST_GIVEN else f"{shown} and {len(names) - _MOST_GIVEN} more"
 
 
 def _stored_file(file: str, data: bytes, options: RenderOptions, spool: Spool, cache: Cache | None) -> bytes:
@@ -137,7 +152,7 @@ def _stored_file(file: str, data: bytes, options: RenderOptions, spool: Spool, c
         cache.put(key, msgspec.msgpack.encode(found))
     blobs = tuple(StoredBlob(key=one.key, stored=spool.append(one.data)) for one in found.blobs)
     spool.flush()
-    return msgspec.msgpack.encode(_StoredFile(blobs=blobs, errors=found.errors, lost=found.lost))
+    return msgspec.msgpack.encode(_StoredFile(blobs=blobs, errors=found.errors, warnings=found.warnings))
 
 
 def _encoded_file(file: str, data: bytes, options: RenderOptions) -> _EncodedFile:
@@ -146,8 +161,18 @@ def _encoded_file(file: str, data: bytes, options: RenderOptions) -> _EncodedFil
     return _EncodedFile(
         blobs=tuple(_encoded(catalog, as_yaml=options.as_yaml)),
         errors=tuple(finding for finding in content.findings if finding.is_error),
-        lost=tuple(f"{file}: {problem.message}" for problem in lost_blobs(content.catalog)),
+        warnings=tuple(f"{file}: {warning}" for warning in _warnings(content.catalog, options)),
     )
+
+
+def _warnings(catalog: Catalog, options: RenderOptions) -> Iterator[str]:
+    yield from (problem.message for problem in lost_blobs(catalog))
+    unmigrated = [bundle.name for bundle in catalog.bundles if is_left_for_its_image(bundle)]
+    if options.migrate and unmigrated:
+        yield (
+            f"not migrated: {named(unmigrated)}: a bundle without an image keeps its objects, which nothing else has; "
+            "--image-template names the images of bundle directories"
+        )
 
 
 def _encoded(catalog: Catalog, *, as_yaml: bool) -> Iterator[Encoded]:

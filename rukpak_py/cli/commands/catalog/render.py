@@ -46,5 +46,5 @@ def render(
     with Spool() as spool:
         rendering = render_all(references, options, spool)
         rendering.write()
-    for lost in rendering.lost:
-        print_warning(lost)
+    for warning in rendering.warnings:
+        print_warning(warning)

@@ -1,6 +1,7 @@
 """Commands that print or write catalogs and their files: render, filter, init, template and generate."""
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -86,6 +87,30 @@ def test_catalog_that_cannot_be_read_is_not_printed_in_part(
     ran = rukpakctl("catalog", "render", root)
     assert (ran.status, ran.out) == (3, "")
     assert f"{root}/z.yaml:2:1  error  FBC-L03" in ran.err
+
+
+def test_bundle_without_an_image_is_not_migrated_with_a_warning(
+    rukpakctl: CommandLine, bundle_directory: Path, tmp_path: Path
+) -> None:
+    ran = rukpakctl("catalog", "render", bundle_directory)
+    assert (ran.status, ran.err) == (0, "")
+    (tmp_path / "rendered.json").write_text(ran.out)
+    for source in (bundle_directory, tmp_path / "rendered.json"):
+        ran = rukpakctl("catalog", "render", source, "--migrate")
+        assert [one["type"] for one in blobs_of(ran.out)[0]["properties"]][-1] == "olm.bundle.object"
+        assert ran.err.count("Warning: ") == 1
+        assert "not migrated: p.v1.0.0: a bundle without an image keeps its objects" in ran.err
+        assert "--image-template" in ran.err
+    ran = rukpakctl("catalog", "render", bundle_directory, "--migrate", "--image-template", "r.io/{{.Name}}")
+    assert (ran.status, ran.err) == (0, "")
+
+
+def test_directory_of_bundles_is_answered_by_their_names(rukpakctl: CommandLine, bundle_directory: Path) -> None:
+    root = bundle_directory.parent
+    shutil.copytree(bundle_directory, root / "another one")
+    ran = rukpakctl("catalog", "render", root)
+    assert (ran.status, ran.out, "FBC-" in ran.err) == (3, "", False)
+    assert f"{root}: holds bundles and no blob of a catalog: give '{root}/another one' {root}/bundle" in ran.err
 
 
 @pytest.mark.parametrize("prefix", ["", "docker://"])
