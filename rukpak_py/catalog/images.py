@@ -29,6 +29,15 @@ class ImageReference:
         """Whether the reference has a digest, and so means the same image tomorrow."""
         return is_pinned(self.image)
 
+    @property
+    def pull_spec(self) -> str:
+        """The reference as programs that copy images take it: of a tag and a digest they refuse one, so no tag."""
+        if not self.is_pinned:
+            return self.image
+        name, _, digest = self.image.rpartition("@")
+        slash = name.rfind("/")
+        return f"{name[: slash + 1]}{name[slash + 1 :].partition(':')[0]}@{digest}"
+
 
 def is_pinned(image: str) -> bool:
     start = image.rfind("@")

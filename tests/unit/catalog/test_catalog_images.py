@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.catalog.images import ImageUse, images_of, is_pinned
+from rukpak_py.catalog.images import ImageReference, ImageUse, images_of, is_pinned
 from rukpak_py.catalog.model import Bundle, RelatedImage
 
 DIGEST = "sha256:" + "a" * 64
@@ -22,6 +22,21 @@ DIGEST = "sha256:" + "a" * 64
 )
 def test_digest_pins_an_image(image: str, pinned: bool) -> None:  # noqa: FBT001 - a table
     assert is_pinned(image) is pinned
+
+
+@pytest.mark.parametrize(
+    ("image", "pull_spec"),
+    [
+        (f"example.com/a:v1@{DIGEST}", f"example.com/a@{DIGEST}"),
+        (f"localhost:5000/a:v1@{DIGEST}", f"localhost:5000/a@{DIGEST}"),
+        (f"localhost:5000/a@{DIGEST}", f"localhost:5000/a@{DIGEST}"),
+        (f"a:v1@{DIGEST}", f"a@{DIGEST}"),
+        ("localhost:5000/a:v1", "localhost:5000/a:v1"),
+        ("a:v1@sha256:0", "a:v1@sha256:0"),
+    ],
+)
+def test_pull_spec_has_a_digest_or_a_tag(image: str, pull_spec: str) -> None:
+    assert ImageReference(image=image, uses=()).pull_spec == pull_spec
 
 
 def test_references_are_merged_with_all_their_uses() -> None:

@@ -35,8 +35,9 @@ def images(
 ) -> None:
     """List the images that a catalog names, one in a line, as a mirror takes them.
 
-    These are the images of its bundles, and the images that bundles relate to. JSON says also who uses each of them,
-    and whether it is pinned by a digest.
+    These are the images of its bundles, and the images that bundles relate to. A reference with a tag and a digest is
+    printed without the tag, because tools that copy images refuse both. JSON has it as it is, too, who uses each
+    image, and whether it is pinned by a digest.
     """
     loaded = load_readable(catalog, load_options(no_cache=no_cache, jobs=jobs, checks=Checks.READING))
     packages = by_package(loaded.content.catalog)
@@ -50,12 +51,13 @@ def images(
     if output == "json":
         print_json([_document(one) for one in found])
     else:
-        print_lines(clean(one.image) for one in found)
+        print_lines(dict.fromkeys(clean(one.pull_spec) for one in found))
 
 
 def _document(one: ImageReference) -> dict[str, object]:
     return {
         "image": one.image,
+        "pullSpec": one.pull_spec,
         "pinned": one.is_pinned,
         "uses": [
             {

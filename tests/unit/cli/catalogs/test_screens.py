@@ -1,12 +1,23 @@
 """Tables and texts of commands about catalogs, as people see them at 100 columns."""
 
+import json
 import sys
 from pathlib import Path
 
 import pytest
 
 from rukpak_py.cli.reports.columns import columns
-from tests.unit.catalog.samples import Json, bundle, channel, deprecations, entry, package, package_property, sample
+from tests.unit.catalog.samples import (
+    Json,
+    bundle,
+    channel,
+    deprecations,
+    entry,
+    one_bundle,
+    package,
+    package_property,
+    sample,
+)
 from tests.unit.cli.catalogs.conftest import WriteCatalog
 from tests.unit.cli.running import CommandLine
 
@@ -183,6 +194,18 @@ def test_images(rukpakctl: CommandLine, valid: Path) -> None:
     ]
     assert rukpakctl("catalog", "images", valid, "--unpinned", "--package", "p").out == "example.com/p-bundle:v1\n"
     assert rukpakctl("catalog", "images", valid, "--package", "q").status == 3
+
+
+def test_images_are_printed_as_tools_copy_them(rukpakctl: CommandLine, write_catalog: WriteCatalog) -> None:
+    root = write_catalog(
+        one_bundle(image=f"example.com/a:v1@{DIGEST}", relatedImages=[{"image": f"example.com/a@{DIGEST}"}])
+    )
+    assert rukpakctl("catalog", "images", root).out == f"example.com/a@{DIGEST}\n"
+    found = json.loads(rukpakctl("catalog", "images", root, "-o", "json").out)
+    assert [(one["image"], one["pullSpec"]) for one in found] == [
+        (f"example.com/a:v1@{DIGEST}", f"example.com/a@{DIGEST}"),
+        (f"example.com/a@{DIGEST}", f"example.com/a@{DIGEST}"),
+    ]
 
 
 def test_bundle_images_leave_out_related_ones(rukpakctl: CommandLine, root: Path) -> None:
