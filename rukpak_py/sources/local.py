@@ -156,6 +156,13 @@ def refuse_what_is_no_archive(path: Path) -> None:
         raise ContentError(f"is {what}; give the directory of the bundle, the one that holds manifests/{_there(path)}")
 
 
+def is_text_file(path: Path) -> bool:
+    """Whether a file begins as a text, which no archive does."""
+    with path.open("rb") as file:
+        head = file.read(_HEAD)
+    return bool(head) and _text(head) is not None
+
+
 def _text(head: bytes) -> str | None:
     """The header of a tar holds NULs. The last character may be cut in two."""
     if b"\0" in head:

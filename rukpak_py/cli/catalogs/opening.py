@@ -73,6 +73,8 @@ def open_reference(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
             return _of_directory(typed, path, limits)
         if path.is_file() and path.name.endswith(_SUFFIXES):
             return _of_file(typed, path, limits)
+        if path.is_file():
+            _refuse_text(path)
         return _of_image(typed, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
@@ -90,6 +92,17 @@ def _of_directory(typed: str, path: Path, limits: Limits) -> OpenedCatalog | Ope
 def _of_file(typed: str, path: Path, limits: Limits) -> OpenedCatalog:
     data = read_regular_file(path.resolve(), path.name, limits)
     return OpenedCatalog(typed=typed, files={path.name: data}, sizes={path.name: len(data)}, root=path.parent)
+
+
+def _refuse_text(path: Path) -> None:
+    from rukpak_py.sources.local import is_text_file  # noqa: PLC0415 - directories do not need it
+
+    try:
+        is_text = is_text_file(path)
+    except OSError:
+        return  # reading it as an archive tells why
+    if is_text:
+        raise ContentError("is not a catalog: give a directory, a .yaml or .json file, or an image")
 
 
 def _is_image(directory: Path) -> bool:

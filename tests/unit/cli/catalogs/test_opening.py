@@ -139,6 +139,15 @@ def test_a_directory_of_bundles_is_named_as_such(rukpakctl: CommandLine, tmp_pat
     assert "is a bundle, not a catalog" in ran.out
 
 
+def test_a_dockerfile_beside_catalogs_is_no_catalog(rukpakctl: CommandLine, root: Path) -> None:
+    assert rukpakctl("catalog", "generate", "dockerfile", root).status == 0
+    ran = rukpakctl("catalog", "validate", root, f"{root}.Dockerfile")
+    assert ran.status == 3
+    told = "is not a catalog: give a directory, a .yaml or .json file, or an image"
+    assert f"{root}.Dockerfile: cannot be read {told}" in " ".join(ran.out.split())
+    assert "manifests/" not in ran.out
+
+
 def test_a_missing_path_is_no_image(rukpakctl: CommandLine, tmp_path: Path) -> None:
     ran = rukpakctl("catalog", "validate", tmp_path / "missing")
     assert ran.status == 3
