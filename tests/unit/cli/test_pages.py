@@ -15,7 +15,10 @@ from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.cli.running import ROOT, program
 from tests.unit.cli.test_program import every_command
 
-PAGES = [ROOT / "docs/cli.md", ROOT / "docs/catalogs.md", *sorted((ROOT / "docs/cli").glob("*.md"))]
+PAGES = [
+    *(ROOT / "docs" / name for name in ("cli.md", "catalogs.md", "making-a-catalog.md")),
+    *sorted((ROOT / "docs/cli").glob("*.md")),
+]
 
 CATALOG_PAGES = ("cli/catalog", "cli/catalog-make", "cli/catalog-ask", "catalogs")
 ON_PAGE_OF_CLUSTERS = ("install", "outdated")
