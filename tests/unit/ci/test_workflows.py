@@ -1,11 +1,13 @@
-"""The workflows of the hosted CI, which run nowhere else: the linter for them finds nothing."""
+"""The workflows of the hosted CI and of the documents, which run nowhere else: the linter for them finds nothing."""
 
+import re
 import subprocess
 from pathlib import Path
 
 from e2e.cluster import binaries
 
-WORKFLOWS = Path(__file__).parents[3] / ".github/workflows"
+ROOT = Path(__file__).parents[3]
+WORKFLOWS = ROOT / ".github/workflows"
 
 
 def linted(file: Path) -> subprocess.CompletedProcess[str]:
@@ -19,6 +21,16 @@ def test_workflows_are_valid() -> None:
     for file in files:
         done = linted(file)
         assert (done.returncode, done.stdout) == (0, "")
+
+
+def test_workflow_of_the_catalog_page_is_valid(tmp_path: Path) -> None:
+    page = (ROOT / "docs/cli/catalog.md").read_text(encoding="utf-8")
+    workflows = re.findall(r"^```yaml\n(name: .*?)^```$", page, re.MULTILINE | re.DOTALL)
+    assert len(workflows) == 1
+    file = tmp_path / "catalogs.yaml"
+    file.write_text(workflows[0], encoding="utf-8")
+    done = linted(file)
+    assert (done.returncode, done.stdout) == (0, "")
 
 
 def test_the_linter_sees_a_misspelt_key(tmp_path: Path) -> None:
