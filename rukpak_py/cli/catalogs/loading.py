@@ -16,6 +16,7 @@ from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.errors import ContentError, RukPakError
 from rukpak_py.core.findings import Finding, InvalidBundleError
 from rukpak_py.core.limits import Limits
+from rukpak_py.core.text import counted
 from rukpak_py.formats.rules import Family
 
 _MOST_NAMED: Final = 3
@@ -101,7 +102,11 @@ def report_of(
     except RukPakError as error:
         return CommandReport(path=typed, noun="catalog", failure=str(error).removeprefix(f"{typed}: "))
     root = loaded.opened.root
-    return CommandReport(path=typed, noun="catalog", root=str(root) if root else "", findings=findings)
+    catalog = loaded.content.catalog
+    contents = f"{counted(len(catalog.packages), 'package')}, {counted(len(catalog.bundles), 'bundle')}"
+    return CommandReport(
+        path=typed, noun="catalog", root=str(root) if root else "", contents=contents, findings=findings
+    )
 
 
 def content_files(opened: OpenedCatalog) -> "ContentFiles":

@@ -44,8 +44,14 @@ def print_reports(found: Iterable[CommandReport], total: int, output: str) -> in
             print_lines(text.lines_of(report, style))
         elif output == "github":
             print_lines(map(clean_text, github.lines_of(report)))
-    if output == "text" and total > 1:
-        click.echo(text.summary(reports, style))
+    if output == "text":
+        if sum(len(report.findings) for report in reports) > text.MANY_FINDINGS:
+            from rukpak_py.cli.catalogs.rules import described_rules  # noqa: PLC0415 - few outputs show them
+
+            titles = {rule: described.title for rule, described in described_rules().items()}
+            print_lines(text.counts_of_rules(reports, titles, style))
+        if total > 1:
+            click.echo(text.summary(reports, style))
     elif output == "json":
         print_json(json_document.document(reports, key="catalogs"))
     elif output == "sarif":

@@ -15,6 +15,7 @@ class CommandReport:
     format: str = ""  # registry+v1, plain+v0; empty when it could not be read, and for a catalog
     root: str = ""  # the directory of its files, where that is not the path
     findings: Sequence[Finding] = ()  # by file, line and column
+    contents: str = ""  # what a catalog has: 2 packages, 5 bundles
     failure: str = ""  # why it could not be read at all
 
     @property

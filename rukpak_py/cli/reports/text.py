@@ -4,7 +4,8 @@ A place is written as compilers write it, so that editors and terminals can open
 and a message that does not fit behind its place goes below it; anywhere else a finding is one line, its advice another.
 """
 
-from collections.abc import Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from rukpak_py.cli.reports.report import CommandReport, counted
@@ -12,6 +13,7 @@ from rukpak_py.cli.terminal import Style, clean, wrapped
 from rukpak_py.core.findings import Finding, Severity
 
 _INDENT = 6
+MANY_FINDINGS = 20  # too many to be looked through: their rules are counted
 
 
 def lines_of(report: CommandReport, style: Style) -> Iterator[str]:
@@ -52,6 +54,15 @@ def summary(reports: Sequence[CommandReport], style: Style) -> str:
     return f"{verdict}: {found}"
 
 
+def counts_of_rules(reports: Sequence[CommandReport], titles: Mapping[str, str], style: Style) -> Iterator[str]:
+    """A line for each rule, the most frequent first."""
+    counts = Counter(finding.rule for report in reports for finding in report.findings)
+    digits = len(str(max(counts.values())))
+    for rule, number in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        yield wrapped(f"{number:>{digits}} x {rule}  {titles[rule]}", width=style.width, indent=_INDENT)
+    yield ""
+
+
 def _heading(report: CommandReport, style: Style) -> str:
     name = style.paint(clean(report.path), "bold")
     if report.failure:
@@ -60,7 +71,8 @@ def _heading(report: CommandReport, style: Style) -> str:
         style.paint(counted(report.errors, "error"), "red") if report.errors else "",
         style.paint(counted(report.warnings, "warning"), "yellow") if report.warnings else "",
     ]
-    said = ", ".join(filter(None, counts)) or style.paint("valid", "green")
+    valid = style.paint("valid", "green") + (f" ({report.contents})" if report.contents else "")
+    said = ", ".join(filter(None, counts)) or valid
     return f"{name} ({report.format or report.noun}): {said}"
 
 

@@ -25,7 +25,7 @@ def broken(write_catalog: WriteCatalog) -> Path:
 
 def test_valid_catalog(rukpakctl: CommandLine, valid: Path) -> None:
     ran = rukpakctl("catalog", "validate", valid)
-    assert (ran.status, ran.out, ran.err) == (0, f"{valid} (catalog): valid\n", "")
+    assert (ran.status, ran.out, ran.err) == (0, f"{valid} (catalog): valid (1 package, 2 bundles)\n", "")
 
 
 def test_all_errors_are_told_with_line_and_advice(rukpakctl: CommandLine, broken: Path) -> None:
@@ -47,6 +47,29 @@ def test_locations_can_be_opened_from_the_working_directory(
         assert "\n  broken/catalog.json:3:71  error  FBC-C14" in rukpakctl("catalog", "validate", typed).out
     monkeypatch.chdir(broken)
     assert "\n  catalog.json:3:71  error  FBC-C14" in rukpakctl("catalog", "validate", ".").out
+
+
+def test_empty_directory_is_valid_and_shows_that_it_is_empty(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+    ran = rukpakctl("catalog", "validate", tmp_path / "empty")
+    assert (ran.status, ran.out) == (0, f"{tmp_path}/empty (catalog): valid (0 packages, 0 bundles)\n")
+
+
+def test_many_findings_are_counted_by_rule(rukpakctl: CommandLine, write_catalog: WriteCatalog) -> None:
+    few, many = (
+        write_catalog(sample(*(f"v{n} replaces v{n - 1}" for n in range(1, number))), str(number))
+        for number in (19, 20)
+    )
+    assert " x " not in rukpakctl("catalog", "lint", few).out
+    ran = rukpakctl("catalog", "lint", many)
+    assert ran.out.splitlines()[-4:-1] == [
+        "19 x FBC-W21  Images are pinned by their digests",
+        " 1 x FBC-W10  A package has a description",
+        " 1 x FBC-W11  A package has an icon",
+    ]
+    ran = rukpakctl("catalog", "lint", few, many)
+    assert "37 x FBC-W21  " in ran.out
+    assert ran.out.splitlines()[-1].startswith("2 catalogs valid")
 
 
 def test_several_catalogs_have_a_summary_and_the_worst_status(
@@ -97,7 +120,7 @@ def doubtful(write_catalog: WriteCatalog) -> Path:
 
 
 def test_warnings_refuse_nothing_unless_they_are_errors(rukpakctl: CommandLine, doubtful: Path) -> None:
-    assert rukpakctl("catalog", "validate", doubtful).out == f"{doubtful} (catalog): valid\n"
+    assert rukpakctl("catalog", "validate", doubtful).out == f"{doubtful} (catalog): valid (1 package, 1 bundle)\n"
     ran = rukpakctl("catalog", "lint", doubtful)
     assert (ran.status, "  warning  FBC-W" in ran.out) == (0, True)
     strict = rukpakctl("catalog", "lint", "--strict", doubtful)
@@ -109,7 +132,7 @@ def test_ignored_rules_are_left_out(rukpakctl: CommandLine, doubtful: Path) -> N
     rules = sorted({one["rule"] for one in found})
     ignoring = [argument for rule in rules for argument in ("--ignore", rule)]
     ran = rukpakctl("catalog", "lint", "--strict", doubtful, *ignoring)
-    assert (ran.status, ran.out) == (0, f"{doubtful} (catalog): valid\n")
+    assert (ran.status, ran.out) == (0, f"{doubtful} (catalog): valid (1 package, 1 bundle)\n")
 
 
 def test_unknown_rule_is_wrong_usage(rukpakctl: CommandLine, valid: Path) -> None:
