@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.similar_names import close_names
 from rukpak_py.catalog.upgrades.bundle_order import BundleVersion, bundle_version, parse_version, precedence
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 
@@ -61,6 +62,13 @@ def find_installed(index: PackageIndex, installed: Installed) -> InstalledBundle
     if found:
         return InstalledBundle(name=found[0].name, version=bundle_version(found[0]), bundle=found[0])
     return InstalledBundle(version=BundleVersion(version=version, precedence=precedence(version)))
+
+
+def unknown_bundle(index: PackageIndex, asked: str) -> Refusal:
+    """The package has no bundle of this name or version; names and versions that are like it."""
+    known = [text for one in index.bundles.values() for text in (one.name, one.version)]
+    alternatives = close_names(asked, known)
+    return Refusal(cause=Cause.UNKNOWN_BUNDLE, package=index.name, asked=asked, alternatives=alternatives)
 
 
 def _equal_to(index: PackageIndex, wanted: BundleVersion) -> list[Bundle]:

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.similar_names import close_names
 from rukpak_py.catalog.upgrades.bundle_order import bundle_version
 from rukpak_py.catalog.upgrades.choosing import choose_channels, find_package
 from rukpak_py.catalog.upgrades.dependencies import Dependency, dependencies_of
-from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed
+from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed, unknown_bundle
 from rukpak_py.catalog.upgrades.providers import GroupVersionKind, Providers, kinds_provided
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
+from rukpak_py.catalog.upgrades.resolve import Resolver
 from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, UpgradeGraph
 from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath, UpgradePaths
 
@@ -32,6 +32,7 @@ class PathsToHead:
     channels: tuple[str, ...]
     shortest: UpgradePath | None  # None: no head can be reached
     greedy: UpgradePath  # as an operator that takes the most preferred successor each time
+    refusal: Refusal | None = None  # why there is not even a first upgrade, and where there is one
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -107,7 +108,13 @@ def paths_to_head(
         preferred = next(iter(first.values()), None)
         shortest = paths.shortest(found.text, first)
         greedy = paths.greedy(found.text, preferred) if preferred else UpgradePath(source=found.text)
-    return PathsToHead(installed=found, channels=channels, shortest=shortest, greedy=greedy)
+    refused = None
+    if shortest is None:
+        answer = Resolver(packages).resolve(package, channel=channels, installed=installed)
+        refused = answer if isinstance(answer, Refusal) else None
+    if refused is not None and refused.cause is Cause.UNKNOWN_BUNDLE:
+        return refused
+    return PathsToHead(installed=found, channels=channels, shortest=shortest, greedy=greedy, refusal=refused)
 
 
 def newest(packages: Mapping[str, PackageIndex], package: str) -> tuple[NewestBundle, ...] | Refusal:
@@ -135,9 +142,7 @@ def interface_of(
     if isinstance(found, Refusal):
         return found
     if found.bundle is None:
-        known = [text for one in index.bundles.values() for text in (one.name, one.version)]
-        alternatives = close_names(bundle, known)
-        return Refusal(cause=Cause.UNKNOWN_BUNDLE, package=package, asked=bundle, alternatives=alternatives)
+        return unknown_bundle(index, bundle)
     return BundleInterface(
         package=package,
         bundle=found.bundle.name,

@@ -38,6 +38,7 @@ class Refusal:
     problem: str = ""
     nearest: UpgradePath | None = None
     elsewhere: tuple[tuple[str, str], ...] = ()  # other channels, and the bundle that each upgrades it to
+    is_known: bool = True  # whether the catalog has the bundle that nothing upgrades
 
     @property
     def message(self) -> str:
@@ -57,7 +58,9 @@ class Refusal:
             case Cause.NO_VERSION_IN_RANGE:
                 return f"no version of package {package} that can be installed from {of_channels} is in range {asked}"
             case Cause.NO_SUCCESSOR:
-                return f"no entry of package {package} in {of_channels} upgrades {asked}"
+                them = "it" if len(self.channels) == 1 else "them"
+                unknown = f"{asked} is not in {of_channels} of package {package}, and in no skipRange of {them}"
+                return f"no entry of package {package} in {of_channels} upgrades {asked}" if self.is_known else unknown
             case Cause.AMBIGUOUS_BUNDLE:
                 return f"several bundles of package {package} have version {asked}"
             case Cause.EMPTY_CHANNEL:

@@ -18,7 +18,7 @@ from typing import Final
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.upgrades.choosing import VersionRange, choose_channels, parse_version_range
 from rukpak_py.catalog.upgrades.dependencies import dependencies_of
-from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed
+from rukpak_py.catalog.upgrades.installed import Installed, InstalledBundle, find_installed, unknown_bundle
 from rukpak_py.catalog.upgrades.providers import Providers
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrades.resolution import PassedOver, Reason, Resolution, deprecations_of
@@ -200,6 +200,10 @@ class _Question:
         )
 
     def _no_successor(self, installed: InstalledBundle) -> Refusal:
+        elsewhere = tuple(self._upgrades_elsewhere(installed))
+        is_known = installed.bundle is not None or installed.name in self.graph.unusable
+        if not is_known and installed.version is None and not elsewhere:
+            return unknown_bundle(self.index, installed.text)
         upgradable = [one for name, one in self.graph.candidates.items() if name in self.paths.preferred_edges]
         upgradable.sort(key=lambda one: one.version.order, reverse=True)
         return Refusal(
@@ -209,7 +213,8 @@ class _Question:
             channels=self.graph.channels,
             alternatives=tuple(one.name for one in upgradable),
             nearest=self.paths.nearest(installed.version),
-            elsewhere=tuple(self._upgrades_elsewhere(installed)),
+            elsewhere=elsewhere,
+            is_known=is_known,
         )
 
     def _upgrades_elsewhere(self, installed: InstalledBundle) -> Iterator[tuple[str, str]]:

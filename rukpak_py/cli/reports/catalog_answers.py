@@ -34,6 +34,8 @@ def provider_lines(found: Sequence[KindProvider], *, width: int = 0) -> Iterator
 def path_lines(found: PathsToHead) -> Iterator[str]:
     if found.shortest is None:
         yield clean(f"no upgrade leads from {found.installed.text} to the head of {', '.join(found.channels)}")
+        if found.refusal is not None and found.refusal.remedy:
+            yield clean(f"hint: {found.refusal.remedy}")
     else:
         yield from _path(found.shortest)
     if found.greedy != found.shortest and found.greedy.steps:
@@ -118,6 +120,7 @@ def path_document(found: PathsToHead) -> Json:
         "channels": list(found.channels),
         "shortest": None if found.shortest is None else _path_document(found.shortest),
         "greedy": _path_document(found.greedy),
+        "remedy": (found.refusal.remedy if found.refusal else None) or None,
     }
 
 

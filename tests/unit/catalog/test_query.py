@@ -78,6 +78,21 @@ def test_path_of_an_unknown_version_begins_with_a_range() -> None:
     assert answer.greedy == answer.shortest
 
 
+def test_path_that_does_not_begin_names_the_channel_that_upgrades() -> None:
+    found = packages(catalog({"a": [entry("1.0.0")], "b": [entry("2.0.0", skip_range="<2.0.0")]}))
+    answer = paths_to_head(found, "p", "0.1.0")
+    assert not isinstance(answer, Refusal)
+    assert answer.shortest is None
+    assert answer.refusal is not None
+    assert "channel b upgrades it to p.v2.0.0" in answer.refusal.remedy
+
+
+def test_path_from_no_bundle_is_refused() -> None:
+    answer = paths_to_head(packages(catalog({"a": [entry("1.0.0")]})), "p", "v1.0.0")
+    assert isinstance(answer, Refusal)
+    assert (answer.cause, answer.alternatives[0]) == (Cause.UNKNOWN_BUNDLE, "1.0.0")
+
+
 def test_stranded_bundles_are_named_per_channel() -> None:
     stranding = [entry("1.0.0"), entry("1.1.0", "1.0.0"), entry("1.2.0", skips=["1.1.0"])]
     found = packages(catalog({"a": CHAIN, "b": [*stranding[:1], entry("1.2.0", "0.9.0")]}))

@@ -185,6 +185,21 @@ def test_installed_bundle_of_another_channel_does_not_stay() -> None:
     assert refused(found, installed="1.0.0", channel="b").cause is Cause.NO_SUCCESSOR
 
 
+def test_installed_text_that_is_no_version_and_no_bundle_is_unknown() -> None:
+    answer = refused(CHAIN, installed="v1.1.0")
+    assert answer.cause is Cause.UNKNOWN_BUNDLE
+    assert answer.alternatives[0] == "1.1.0"
+    dangling = catalog({"a": [entry("1.0.0")], "b": [entry("1.0.0"), Entry(name="p.v2.0.0", skips=("old",))]})
+    assert refused(dangling, installed="old").elsewhere == (("b", "p.v2.0.0"),)
+
+
+def test_unknown_version_is_said_to_be_in_no_skip_range() -> None:
+    answer = refused(CHAIN, installed="0.9.0")
+    assert not answer.is_known
+    assert answer.message == '"0.9.0" is not in channel stable of package "p", and in no skipRange of it'
+    assert refused(catalog({"a": [entry("1.0.0")], "b": [entry("2.0.0")]}), installed="1.0.0", channel="b").is_known
+
+
 def test_refusal_names_the_channel_that_leads_on() -> None:
     found = catalog(
         {"a": [entry("1.0.0"), entry("1.1.0", "1.0.0")], "b": [entry("2.0.0", skip_range=">=1.1.0 <2.0.0")]}

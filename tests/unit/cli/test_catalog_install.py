@@ -62,7 +62,9 @@ def test_several_channels_are_one_graph(rukpakctl: CommandLine) -> None:
         (("greter",), 'package "greter" not found', "did you mean greeter?"),
         (("greeter", "--channel", "beta"), 'has no channel "beta"', "choose one of its channels: fast, stable"),
         (("greeter", "--version-range", ">9.0.0"), 'in range ">9.0.0"', "versions to choose from: 1.3.0"),
-        (("greeter", "--from", "0.1.0"), 'upgrades "0.1.0"', "bundles that can be upgraded"),
+        (("greeter", "--from", "0.1.0"), '"0.1.0" is not in channel stable', "bundles that can be upgraded"),
+        (("greeter", "--from", "v1.0.0"), 'no bundle or version "v1.0.0"', "did you mean 1.0.0"),
+        (("greeter", "--from", "greeter.v2.0.0"), 'upgrades "greeter.v2.0.0"', "bundles that can be upgraded"),
     ],
 )
 def test_refusal_says_why_and_what_to_do(

@@ -45,7 +45,7 @@ def kind(*, kind: str, group: str | None, version: str | None, output: str, **re
     return Exit.OK if found else Exit.NO
 
 
-@query.command(epilog=epilog(no="no upgrade leads to the head", failed=_FAILED))
+@query.command(epilog=epilog(no="no upgrade leads to the head", failed=f"{_FAILED} or bundle"))
 @click.argument("package")
 @click.argument("installed", metavar="FROM")
 @click.option(

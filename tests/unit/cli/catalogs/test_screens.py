@@ -125,7 +125,13 @@ def test_questions_and_their_answers(rukpakctl: CommandLine, valid: Path) -> Non
         ["p.v1.0.0 -> p.v2.0.0: 1 upgrade", "  p.v2.0.0  (replaces, channel a)"],
     )
     assert ask("path", "p", "p.v1.0.0", "--channel", "b") == (0, ["p.v1.0.0: is the head"])
-    assert ask("path", "p", "7.0.0") == (1, ["no upgrade leads from 7.0.0 to the head of a"])
+    assert ask("path", "p", "7.0.0") == (
+        1,
+        [
+            "no upgrade leads from 7.0.0 to the head of a",
+            "hint: the nearest bundle is the head p.v2.0.0; bundles that can be upgraded: p.v1.0.0, p.v0.0.0",
+        ],
+    )
     assert ask("newest", "p") == (
         0,
         [
