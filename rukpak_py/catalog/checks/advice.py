@@ -11,6 +11,8 @@ from rukpak_py.core.ranges import Range
 
 _LONGEST_EXAMPLE: Final = 80  # characters of a value that is shown again
 _SCHEME: Final = re.compile(r"[a-z][a-z0-9+-]{1,20}+:(?://)?")
+_LEADING_V: Final = re.compile(r"(?<![^ <>=!])v(?=[0-9])")
+_SHORT_VERSION: Final = re.compile(r"(?<![^ <>=!])([0-9]++)(\.[0-9]++)?(?![^ ])")
 _TRANSPORTS: Final = frozenset({"http", "https", "docker", "oci", "docker-archive", "oci-archive"})
 
 
@@ -42,11 +44,18 @@ def on_range(text: str) -> str | None:
         corrected = " ".join(part.strip() for part in text.split(","))
         example = corrected if _is_range(corrected) else ">=1.0.0 <1.2.0"
         return f"Conditions are separated by blanks, not by commas: `{example}`."
-    if text.lstrip(" ").startswith(("^", "~")):
+    if any(word.startswith(("^", "~")) for word in text.split(" ")):
         return "`^` and `~` are not known here: write both bounds, `>=1.2.0 <2.0.0`."
     if "||" in text.replace(" || ", ""):
         return "Write a blank on both sides of `||`."
+    corrected = _with_full_versions(text) if len(text) <= _LONGEST_EXAMPLE else text
+    if corrected != text and _is_range(corrected):
+        return f"Write all three numbers of a version, and no `v` before them: `{corrected}`."
     return None
+
+
+def _with_full_versions(text: str) -> str:
+    return _SHORT_VERSION.sub(lambda found: f"{found[1]}{found[2] or '.0'}.0", _LEADING_V.sub("", text))
 
 
 def _is_range(text: str) -> bool:

@@ -6,6 +6,9 @@ import click
 
 from rukpak_py.catalog.filtering import Note, NoteKind, WantedPackage
 from rukpak_py.catalog.graph_repair import RepairKind
+from rukpak_py.cli.catalogs.version_ranges import range_problem
+
+_ENDS_OF_COMPARATORS = ("", "<", ">", "!", "^", "~")  # where the first `=` belongs to a range
 
 
 def wanted_packages(
@@ -23,9 +26,12 @@ def wanted_packages(
         by_package[package].append(channel)
     for text in versions:
         package, equals, wanted = text.partition("=")
-        if not equals:
-            raise click.UsageError(f"--versions {text!r} must have the form PACKAGE=RANGE")
+        if not equals or package[-1:] in _ENDS_OF_COMPARATORS:
+            example = f"{next(iter(by_package), 'p')}=>=1.2.0"
+            raise click.UsageError(f"--versions {text!r} must have the form PACKAGE=RANGE, such as {example!r}")
         _demand_known(package, by_package, "--versions")
+        if problem := range_problem(wanted):
+            raise click.UsageError(f"--versions {text!r}: {problem}")
         ranges[package] = wanted
     for name, chosen in by_package.items():
         found[name] = WantedPackage(channels=tuple(chosen) or None, version_range=ranges.get(name))

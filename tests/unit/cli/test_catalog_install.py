@@ -161,6 +161,32 @@ def test_name_that_no_deployment_can_have_is_wrong_usage(rukpakctl: CommandLine)
     assert (ran.status, ran.out) == (2, "")
 
 
+@pytest.mark.parametrize("command", ["resolve", "install"])
+def test_range_that_cannot_be_read_is_wrong_usage(rukpakctl: CommandLine, command: str) -> None:
+    ran = rukpakctl("catalog", command, "greeter", "--catalog", CATALOG, "--version-range", ">=1.2")
+    assert (ran.status, ran.out) == (2, "")
+    assert "--version-range" in ran.err
+    assert "Write all three numbers of a version, and no `v` before them: `>=1.2.0`." in ran.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        (">=2.10.0 <2.13.0", "must have the form PACKAGE=RANGE, such as 'greeter=>=1.2.0'"),
+        ("greeter>=1.2.0", "must have the form PACKAGE=RANGE"),
+        ("=1.2.0", "must have the form PACKAGE=RANGE"),
+        ("greeter=>=1.0.0, <2.0.0", "separated by blanks, not by commas: `>=1.0.0 <2.0.0`"),
+        ("greeter=^1.0.0", "write both bounds"),
+    ],
+)
+def test_versions_of_a_filter_that_cannot_be_read_are_wrong_usage(
+    rukpakctl: CommandLine, typed: str, told: str
+) -> None:
+    ran = rukpakctl("catalog", "filter", CATALOG, "--package", "greeter", "--versions", typed)
+    assert (ran.status, ran.out) == (2, "")
+    assert told in ran.err
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

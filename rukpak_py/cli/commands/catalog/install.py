@@ -4,6 +4,7 @@ import click
 
 from rukpak_py.api.upgrades import Approval
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
+from rukpak_py.cli.catalogs.version_ranges import range_option
 from rukpak_py.cli.namespace_names import namespace_name, namespace_names
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog
@@ -18,7 +19,12 @@ from rukpak_py.cli.terminal import epilog
 @click.argument("package")
 @catalog_option
 @click.option("--channel", metavar="CHANNEL", help="Default: that of the BundleDeployment, else the default channel.")
-@click.option("--version-range", metavar="RANGE", help='Versions that are wanted, such as ">=1.2.0 <2.0.0".')
+@click.option(
+    "--version-range",
+    callback=range_option,
+    metavar="RANGE",
+    help='Versions that are wanted, such as ">=1.2.0 <2.0.0".',
+)
 @click.option(
     "--from",
     "installed",

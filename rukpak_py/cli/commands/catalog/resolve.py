@@ -5,6 +5,7 @@ import sys
 import click
 
 from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_options
+from rukpak_py.cli.catalogs.version_ranges import range_option
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
@@ -13,7 +14,12 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 @click.argument("package")
 @catalog_option
 @click.option("--channel", "channels", multiple=True, metavar="CHANNEL", help="Default: the default channel.")
-@click.option("--version-range", metavar="RANGE", help='Versions that are wanted, such as ">=1.2.0 <2.0.0".')
+@click.option(
+    "--version-range",
+    callback=range_option,
+    metavar="RANGE",
+    help='Versions that are wanted, such as ">=1.2.0 <2.0.0".',
+)
 @click.option(
     "--from", "installed", metavar="VERSION|BUNDLE", help="What is installed: the answer is an upgrade of it."
 )
