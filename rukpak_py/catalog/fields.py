@@ -80,12 +80,37 @@ def folded(key: str) -> str:
 
 
 def member(value: Mapping[str, Any], name: str) -> tuple[str, Any]:
-    """The key that is read as this field, and its value; the name itself and None where there is none."""
-    if name in value:
-        return name, value[name]
-    wanted = folded(name)
-    found = [key for key in value if folded(key) == wanted]
+    """The key that is read as this field, and its value; the name itself and None where there is none.
+
+    Of several that differ in their case the last one in bytewise order counts, and null counts for nothing: so Go reads
+    a blob that `opm` has written out again with sorted keys.
+    """
+    wanted, length = folded(name), len(name)
+    found = [key for key in value if key == name or (len(key) == length and folded(key) == wanted)]
+    if len(found) > 1:
+        found.sort(key=lambda key: (value[key] is not None, key.encode(errors="surrogateescape")))
     return (found[-1], value[found[-1]]) if found else (name, None)
+
+
+def repeated_fields(schema: "Schema", value: Any, path: Path = ()) -> Iterator[Path]:
+    """Paths of keys that mean a field which another key of the same object means as well."""
+    match schema, value:
+        case Struct(), dict():
+            known: set[str] = set()
+            for key, item in value.items():
+                inner = schema.field_of(key)
+                if inner is None:
+                    continue
+                if folded(key) in known:
+                    yield (*path, key)
+                known.add(folded(key))
+                if inner != "string":
+                    yield from repeated_fields(inner, item, (*path, key))
+        case list(), list():
+            for index, item in enumerate(value):
+                yield from repeated_fields(schema[0], item, (*path, index))
+        case _:
+            return
 
 
 def as_written(value: Any, path: Path) -> Path:

@@ -10,16 +10,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, Final
 
-from yaml.events import AliasEvent, ScalarEvent, StreamEndEvent
+from yaml.events import AliasEvent, DocumentEndEvent, ScalarEvent, StreamEndEvent
 
 from rukpak_py.catalog.blobs import SCHEMAS, Told, read_blob
-from rukpak_py.catalog.fields import Map, Schema, Struct, member
+from rukpak_py.catalog.fields import Map, Schema, Struct, member, repeated_fields
 from rukpak_py.catalog.json_text import indented
 from rukpak_py.catalog.model import BUNDLE, CHANNEL, DEPRECATIONS, PACKAGE, Origin
+from rukpak_py.catalog.read_file import unread
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.content.yaml_events import events_of
-from rukpak_py.content.yaml_streams import Chunk, pieces
+from rukpak_py.content.yaml_streams import Chunk, JsonValue, pieces
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
@@ -37,18 +38,29 @@ class Formatted:
 
 def formatted(data: bytes, *, limits: Limits = DEFAULT_LIMITS) -> Formatted:
     """The file in its own language, JSON or YAML; a ContentError for a file that readers of catalogs refuse."""
-    is_json = data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{")
     told: list[Told] = []
     blobs = []
     for document, value in enumerate(yaml.documents(data, limits=limits, are_decoded=True)):
         if read_blob(value, Origin(document=document), told) is None:
             raise ContentError(f"document {document + 1}: {told[-1].problem.message}")
+        _demand_each_field_once(value, document)
         blobs.append(value)
+    for line, _ in unread(data, limits):
+        raise ContentError(f"line {line}: content is not read by any reader: put `---` on a line of its own before it")
+    is_json = bool(blobs) and all(isinstance(piece, JsonValue) for piece in pieces(data, limits, are_decoded=True))
     ordered = [_canonical(blob) for blob in sorted(blobs, key=_order)]
     if is_json:
         return Formatted(text=b"".join(indented(blob, is_sorted=False) for blob in ordered))
     text = "".join(dump_all(ordered))
     return Formatted(text=text.encode(), comments=tuple(_comments(data, limits)))
+
+
+def _demand_each_field_once(blob: dict[str, Any], document: int) -> None:
+    schema = SCHEMAS.get(str(member(blob, "schema")[1]))
+    for path in repeated_fields(schema, blob) if schema else ():
+        raise ContentError(
+            f"document {document + 1}: two keys of one object differ from {str(path[-1])[:100]!r} in their case only"
+        )
 
 
 def _order(blob: dict[str, Any]) -> tuple[bool, str, int, str]:
@@ -94,7 +106,7 @@ def _comments(data: bytes, limits: Limits) -> Iterator[int]:
     if b"#" not in data:
         return
     found = 0
-    for piece in pieces(data, limits):
+    for piece in pieces(data, limits, are_decoded=True):
         if not isinstance(piece, Chunk) or b"#" not in piece.data:
             continue
         text = piece.data.decode("utf-8-sig", "replace")
@@ -109,7 +121,7 @@ def _comments(data: bytes, limits: Limits) -> Iterator[int]:
 def _between_scalars(chunk: bytes, length: int) -> Iterator[tuple[int, int]]:
     next_event = events_of(chunk)
     position = 0
-    while type(event := next_event()) is not StreamEndEvent:
+    while type(event := next_event()) not in {DocumentEndEvent, StreamEndEvent}:  # no reader looks further
         if type(event) in {ScalarEvent, AliasEvent}:
             yield position, event.start_mark.index
             position = event.end_mark.index

@@ -8,6 +8,7 @@ what is lost so is told.
 
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
 from typing import Any, Final
@@ -33,7 +34,7 @@ from rukpak_py.catalog.model import (
 )
 from rukpak_py.content import yaml
 from rukpak_py.content.yaml_events import end_of_first_document
-from rukpak_py.content.yaml_streams import Chunk, YamlError, pieces
+from rukpak_py.content.yaml_streams import Chunk, JsonValue, YamlError, pieces
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
@@ -63,7 +64,8 @@ _OTHER_FILE: Final = (NO_SCHEMA, NOT_AN_OBJECT, YAML_SYNTAX)
 _OTHER_FILE_HINT: Final = (
     "Readers of catalogs read every file: move it away, or name it in a `.indexignore` file, one line `{}`."
 )
-_MAY_GO_ON: Final = (b"\n...", b"\n{", b"\xef\xbb\xbf{")
+_END_OF_DOCUMENT: Final = b"\n..."
+_MAY_GO_ON: Final = (_END_OF_DOCUMENT, b"\n{", b"\xef\xbb\xbf{")
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
 _SCHEMA_LINE: Final = re.compile(rb"^schema[ \t]*+:", re.MULTILINE)
 _BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
@@ -88,12 +90,14 @@ def read_file(
     """Read a file. `is_slim`: without the values that only a rendering needs (objects, metadata of CSVs, icons)."""
     told: list[Told] = []
     blobs: list[Blob] = []
+    starts: list[int] = []
     is_broken = False
     try:
         for document, value in enumerate(yaml.documents(data, limits=limits, are_decoded=True)):
             blob = read_blob(value, Origin(file=file, document=document), told)
             if value is None:
-                told[-1] = _at_piece(told[-1], document, data, limits)
+                starts = starts or _starts_of_pieces(data, limits)
+                told[-1] = Told(rule=told[-1].rule, problem=replace(told[-1].problem, at=(starts[document], 1)))
             if blob is None:
                 is_broken = True
             else:
@@ -101,7 +105,7 @@ def read_file(
                 blobs.append(_slim(blob) if is_slim else blob)
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
-            for at in _unread(data, limits)
+            for at in unread(data, limits)
         ]
         told += [
             Told(
@@ -141,11 +145,13 @@ def catalog_of(blobs: Iterable[Blob]) -> Catalog:
     )
 
 
-def _at_piece(told: Told, document: int, data: bytes, limits: Limits) -> Told:
-    """An empty document has no value whose position could be looked up: its piece of the file has one."""
-    piece = next(islice(pieces(data, limits), document, None))
-    line = piece.line + 1 if isinstance(piece, Chunk) else 1
-    return Told(rule=told.rule, problem=replace(told.problem, at=(line, 1)))
+def _starts_of_pieces(data: bytes, limits: Limits) -> list[int]:
+    """Lines of the pieces of a file: an empty document has no value whose position could be looked up."""
+    starts = []
+    with suppress(ContentError):  # reading the file reports it
+        for piece in pieces(data, limits, are_decoded=True):
+            starts.append(piece.line + 1 if isinstance(piece, Chunk) else 1)  # noqa: PERF401 - those before an error
+    return starts
 
 
 def _slim(blob: Blob) -> Blob:
@@ -161,11 +167,13 @@ def _slim(blob: Blob) -> Blob:
             return blob
 
 
-def _unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
+def unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
     """Line and column of each content that stands behind the first document of its piece."""
-    if data.lstrip().startswith(b"{") or not any(mark in data for mark in _MAY_GO_ON):
+    if not any(mark in data for mark in _MAY_GO_ON):
         return
-    for piece in pieces(data, limits):
+    for piece in pieces(data, limits, are_decoded=True):
+        if isinstance(piece, JsonValue) and _END_OF_DOCUMENT not in data:
+            return  # a stream of JSON, which is read to its end
         if isinstance(piece, Chunk):
             end = end_of_first_document(piece.data)
             rest = piece.data[end:]

@@ -49,6 +49,10 @@ class DirectoryFiles(Mapping[str, bytes]):
             raise ContentError(f"{path}: is a link out of the catalog now")
         return read_regular_file(real, path, self.limits)
 
+    def __contains__(self, path: object) -> bool:
+        """Answer without reading the file."""
+        return path in self.sizes
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)
 

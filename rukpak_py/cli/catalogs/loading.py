@@ -134,6 +134,10 @@ class ContentFiles(Mapping[str, bytes]):
         except RukPakError as error:
             raise type(error)(f"{self._opened.typed}: {error}") from error
 
+    def __contains__(self, path: object) -> bool:
+        """Answer without reading the file."""
+        return path in self.sizes
+
     def __iter__(self) -> Iterator[str]:
         return iter(self.sizes)
 

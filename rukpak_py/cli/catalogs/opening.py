@@ -3,6 +3,7 @@
 A path that is there is that path, anything else an image of a registry. What an image is, its labels say.
 """
 
+import posixpath
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -67,6 +68,8 @@ def open_catalog(typed: str, limits: Limits) -> OpenedCatalog:
 
 def open_reference(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
     """A catalog or a bundle."""
+    if not typed:
+        raise ContentError("the path of a catalog is empty")
     try:
         path = Path(typed)
         if path.is_dir() and not _is_image(path):
@@ -75,6 +78,8 @@ def open_reference(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
             return _of_file(typed, path, limits)
         if path.is_file():
             _refuse_text(path)
+        elif path.exists() and not path.is_dir():
+            raise ContentError("is a device, a FIFO or a socket")
         return _of_image(typed, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
@@ -119,7 +124,7 @@ def _of_image(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
 
     def choose(labels: Mapping[str, str]) -> "Keep":
         if CATALOG_LABEL in labels:
-            chosen["root"] = labels[CATALOG_LABEL].strip("/")
+            chosen["root"] = posixpath.normpath(f"/{labels[CATALOG_LABEL]}").strip("/")
             return below(chosen["root"]) if chosen["root"] else everything
         if BUNDLE_LABEL in labels:
             return below(_MANIFESTS, _METADATA)
@@ -137,6 +142,9 @@ def _of_image(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
         name = "" if image.reference is None else typed.partition("://")[2] or typed
         return OpenedBundle(typed=typed, tree=image.tree, image=name)
     prefix = f"{chosen['root']}/" if chosen["root"] else ""
+    if chosen["root"] and chosen["root"] not in image.tree.directories:
+        named = image.labels[CATALOG_LABEL][:200]
+        raise ContentError(f"its label {CATALOG_LABEL} names {named!r}, which is not a directory of the image")
     files = {path.removeprefix(prefix): image.tree[path] for path in image.tree}
     sizes = {path: len(data) for path, data in files.items()}
     return OpenedCatalog(typed=typed, files=files, sizes=sizes, image=image.reference)

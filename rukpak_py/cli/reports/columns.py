@@ -7,6 +7,7 @@ from rukpak_py.cli.terminal import clean
 
 _GAP: Final = 2
 _NARROWEST: Final = 12
+_PADDED: Final = 120  # one very long cell must not make every line as long
 
 
 def columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, width: int = 0) -> Iterator[str]:
@@ -17,7 +18,7 @@ def columns(titles: Sequence[str], rows: Iterable[Sequence[str]], *, width: int 
     cells = [tuple(titles), *(tuple(clean(cell) or "-" for cell in row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     widest = _widest(widths, width - _GAP * (len(widths) - 1)) if width else max(widths)
-    widths = [min(one, widest) for one in widths]
+    widths = [min(one, widest, _PADDED) for one in widths]
     for row in ([_cut(cell, widest) for cell in row] for row in cells):
         yield "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
 

@@ -156,3 +156,25 @@ properties:
     assert bundle.version == "1.0.0"
     assert bundle.has_objects
     assert "data" not in str(bundle)
+
+
+def test_empty_documents_cost_no_more_than_their_number() -> None:
+    content = read(b"---\n\n" * 20_000)
+    assert len(content.findings) == 20_000
+    assert [finding.line for finding in content.findings[:3]] == [1, 4, 6]
+
+
+@pytest.mark.parametrize(
+    ("value", "name"),
+    [
+        pytest.param('{"packageName": "p", "packagename": "q"}', "q", id="the last one in bytewise order"),
+        pytest.param('{"packagename": "p", "packageName": "q"}', "p", id="whatever comes first in the file"),
+        pytest.param('{"PackageName": "q", "PACKAGENAME": "p"}', "q", id="none of them spelled as usual"),
+        pytest.param('{"packageName": "p", "packagename": null}', "p", id="null counts for nothing"),
+    ],
+)
+def test_of_keys_that_differ_in_their_case_one_counts_as_in_go(value: str, name: str) -> None:
+    text = value.replace("}", ', "version": "1.0.0"}')
+    properties = f'[{{"type": "olm.package", "value": {text}}}]'
+    bundle = f'{{"schema": "olm.bundle", "package": "{name}", "name": "b", "image": "a", "properties": {properties}}}'
+    assert rules_of(read(bundle.encode())) == []

@@ -6,9 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.cli.catalogs import directory
 from rukpak_py.cli.catalogs.opening import BUNDLE_LABEL, CATALOG_LABEL, DATABASE_LABEL
 from rukpak_py.content.canonical import write_tar
 from rukpak_py.content.tree import Tree
+from rukpak_py.core.limits import Limits
 from rukpak_py.sources.image.build import image_of, layout_of
 from tests.unit.bundles import tree_of
 from tests.unit.cli.running import CommandLine
@@ -192,3 +194,43 @@ def test_a_catalog_larger_than_the_limit_is_refused(
     ran = rukpakctl("catalog", "validate", root)
     assert ran.status == 3
     assert "RUKPAK_LIMIT_CATALOG_BYTES" in ran.out
+
+
+@pytest.mark.parametrize("label", ["./configs", "/x/../configs", "/configs//", "configs"])
+def test_the_label_names_a_directory_in_any_spelling(rukpakctl: CommandLine, tmp_path: Path, label: str) -> None:
+    layout = layout_of(image_of(tree_of(FILES), labels={CATALOG_LABEL: label}))
+    assert rukpakctl("catalog", "list", "packages", of_tree(layout, tmp_path / "layout")).out == VALID
+
+
+@pytest.mark.parametrize("label", ["/nowhere", "../../etc", "/configs/p/bundle.yaml"])
+def test_a_label_that_names_no_directory_is_refused(rukpakctl: CommandLine, tmp_path: Path, label: str) -> None:
+    layout = layout_of(image_of(tree_of(FILES), labels={CATALOG_LABEL: label}))
+    ran = rukpakctl("catalog", "validate", of_tree(layout, tmp_path / "layout"))
+    assert ran.status == 3
+    assert "which is not a directory of the image" in " ".join(ran.out.split())
+
+
+def test_pipes_and_empty_paths_are_refused(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "catalog.json")
+    ran = rukpakctl("catalog", "validate", tmp_path / "catalog.json")
+    assert (ran.status, "a device, a FIFO or a socket" in ran.out) == (3, True)
+    ran = rukpakctl("catalog", "validate", "")
+    assert (ran.status, "is empty" in ran.out) == (3, True)
+
+
+def test_findings_of_a_whole_catalog_read_their_file_once_more(
+    rukpakctl: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    read = directory.read_regular_file
+
+    def counted(real: Path, name: str, limits: Limits) -> bytes:
+        reads.append(name)
+        return read(real, name, limits)
+
+    monkeypatch.setattr(directory, "read_regular_file", counted)
+    entries = ", ".join(f'{{"name": "ghost.v{number}.0.0"}}' for number in range(200))
+    channel = f'{{"schema": "olm.channel", "package": "p", "name": "a", "entries": [{entries}]}}\n'.encode()
+    root = written(tmp_path / "catalog", {"c.json": PACKAGE + channel})
+    assert rukpakctl("catalog", "validate", root, "--no-cache").status == 1
+    assert len(reads) <= 3
