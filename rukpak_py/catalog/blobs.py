@@ -125,6 +125,10 @@ _EMPTY_HINT: Final = (
     "Remove the `---` beside it, or move the comment below the `---`: for readers of catalogs, comments and empty "
     "lines alone are a document."
 )
+_LIST_HINT: Final = (
+    "Write each blob as a document of its own: in YAML with `---` between them, in JSON one object behind the other, "
+    "without brackets and commas."
+)
 _ADVISED: Final = 20  # unknown fields of a blob
 _LINE_ENDS = re.compile(r"[\r\n]+")
 
@@ -145,7 +149,9 @@ def read_blob(value: Any, origin: Origin, told: list[Told]) -> Blob | None:
         if value is None:
             tell(NO_SCHEMA, "the document is empty", hint=_EMPTY_HINT)
         else:
-            tell(NOT_AN_OBJECT, f"the document is {_article(kind_of(value))}, not an object")
+            is_blobs = type(value) is list and value and type(value[0]) is dict and member(value[0], "schema")[1]
+            hint = _LIST_HINT if is_blobs else None
+            tell(NOT_AN_OBJECT, f"the document is {_article(kind_of(value))}, not an object", hint=hint)
         return None
     repeated = _repeated_keys(value)
     for keys in repeated:

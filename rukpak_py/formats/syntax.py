@@ -88,6 +88,8 @@ class SurroundingLines:
             return "Resolve the merge conflict, and remove the lines `<<<<<<<`, `=======` and `>>>>>>>`."
         if "{{" in here:
             return "Write the value itself: templates are not rendered in a bundle."
+        if here[self.column - 1 : self.column] == "," and self._before().endswith("}"):
+            return "Remove the comma: objects follow each other without one."
         if opening and context == "while scanning a quoted scalar":
             return f"Close the quote that opens at line {opening[0]}."
         if opening and context in ("while parsing a flow sequence", "while parsing a flow mapping"):
@@ -99,6 +101,12 @@ class SurroundingLines:
             is_key = first is not None and first.end() == self.column
             return "Align this line with the fields around it." if is_key else None
         return None
+
+    def _before(self) -> str:
+        """The text in front of the place, up to the line that ends it."""
+        texts = (self._at(line) for line in range(self.line - 1, max(0, self.line - _MOST_LINES), -1))
+        here = self._at(self.line)[: self.column - 1].rstrip()
+        return here or next((text.rstrip() for text in texts if text.strip()), "")
 
     def _behind_a_quote(self, here: str) -> str | None:
         quote = here[: self.column - 1].rstrip()[-1:]

@@ -7,8 +7,8 @@ from typing import Final
 
 from rukpak_py.catalog.blobs import SCHEMAS
 from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
-from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Channel, CustomBlob, Origin
-from rukpak_py.catalog.similar_names import SimilarNames
+from rukpak_py.catalog.model import BUNDLE, CHANNEL, PACKAGE, Bundle, Channel, CustomBlob, Origin, Package
+from rukpak_py.catalog.similar_names import SimilarNames, near
 from rukpak_py.catalog.upgrades.bundle_order import parse_version
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.text import named
@@ -81,6 +81,12 @@ class Advice:
         if len(others) == 1:
             return f"The channels are of a package {quoted(min(others))}: use one name for both."
         return "Add an `olm.channel` of the package, and name it in `defaultChannel`."
+
+    def on_misspelled_field(self, package: Package, field: str) -> str | None:
+        """Advice on a field of the package that is there under another name."""
+        written = self.whole.unknown_fields.get((package.origin.file, package.origin.document), ())
+        found = next((name for name in written if near(name, (field,))), None)
+        return f"Write `{field}` for `{found}`." if found else None
 
     @cached_property
     def _similar(self) -> SimilarNames:

@@ -151,7 +151,7 @@ def default_channel_is_set(whole: WholeCatalog) -> Iterator[Problem]:
     for package in whole.catalog.packages:
         if not package.default_channel:
             message = f"default channel must be set for package {quoted(package.name)}"
-            hint = advice.on_default_channel(package.name)
+            hint = advice.on_misspelled_field(package, "defaultChannel") or advice.on_default_channel(package.name)
             yield Problem(message=message, place=place_in(package.origin), hint=hint)
 
 

@@ -5,7 +5,7 @@ the packages that may have lost one.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from rukpak_py.catalog.model import Catalog
@@ -14,10 +14,14 @@ from rukpak_py.catalog.package_index import PackageIndex, by_package
 
 @dataclass(frozen=True, kw_only=True)
 class WholeCatalog:
-    """`broken`: packages of which a blob may be lost; None: any package."""
+    """`broken`: packages of which a blob may be lost; None: any package.
+
+    `unknown_fields`: those of a blob that its schema does not have, by file and document.
+    """
 
     catalog: Catalog
     broken: frozenset[str] | None = frozenset()
+    unknown_fields: Mapping[tuple[str, int], tuple[str, ...]] = field(default_factory=dict)
 
     @cached_property
     def packages(self) -> Mapping[str, PackageIndex]:

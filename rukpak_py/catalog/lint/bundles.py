@@ -65,6 +65,8 @@ def name_holds_the_version(bundle: Bundle) -> Iterator[Problem]:
     found = package_property(bundle)
     if found is None or found.release or not found.has_valid_version or not bundle.name:
         return
+    if bundle.package != found.package:  # one of the two is wrong, which another rule tells
+        return
     expected = f"{bundle.package}.v{found.version}"
     if bundle.name != expected:
         message = f"name {quoted(bundle.name)} is not {quoted(expected)}"

@@ -2,6 +2,10 @@
 
 import pytest
 
+from rukpak_py.catalog.checks.blob_checks import Checks
+from rukpak_py.catalog.read_file import read_file
+from rukpak_py.catalog.validation import joined, validate
+from rukpak_py.core.findings import Finding
 from tests.unit.catalog.samples import (
     Json,
     bundle,
@@ -12,6 +16,7 @@ from tests.unit.catalog.samples import (
     one_bundle,
     package,
     package_property,
+    stream,
     without,
 )
 
@@ -139,3 +144,57 @@ TWO_BLOBS = b"---\nschema: olm.package\nname: p\nschema: olm.channel\npackage: p
 def test_two_blobs_in_one_document_are_warned_of(data: bytes, lines: list[int]) -> None:
     found = [finding for finding in findings_of({"c.yaml": data}) if finding.rule == "FBC-W04"]
     assert [(finding.line, finding.column) for finding in found] == [(line, 1) for line in lines]
+
+
+def checked(blobs: list[Json]) -> list[Finding]:
+    data = stream(blobs)
+    content = read_file("catalog.json", data, checks=Checks.LINT)
+    return validate(joined([content]), {"catalog.json": data})
+
+
+def test_default_channel_under_a_wrong_name_is_recognised() -> None:
+    blobs = [package(None, default_channel="a"), channel("a", "v1"), bundle("v1")]
+    (found,) = [one for one in checked(blobs) if one.rule == "FBC-M01"]
+    assert found.hint == "Write `defaultChannel` for `default_channel`."
+    (found,) = [one for one in checked([package(None, colour="a"), *blobs[1:]]) if one.rule == "FBC-M01"]
+    assert found.hint == "Channels of the package: a."
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param(bundle("v1", package="pp"), id="the package alone"),
+        pytest.param(bundle("v1", package="pp", properties=[package_property(packageName="pp")]), id="both"),
+        pytest.param(bundle("v1", properties=[package_property(packageName="pp")]), id="the property alone"),
+    ],
+)
+def test_wrong_package_is_no_reason_to_rename_the_bundle(wrong: Json) -> None:
+    rules = {one.rule for one in checked([package(), channel("a", "v1"), wrong])}
+    assert rules & {"FBC-C09", "FBC-C13"}
+    assert "FBC-W16" not in rules
+    assert "FBC-W16" in {one.rule for one in checked(one_bundle(name="p-1"))}
+
+
+@pytest.mark.parametrize(
+    ("file", "data"),
+    [
+        ("a.yaml", b"- schema: olm.package\n  name: p\n- schema: olm.channel\n"),
+        ("a.json", b'[{"schema": "olm.package"}, {"schema": "olm.channel"}]'),
+    ],
+)
+def test_list_of_blobs_is_to_be_documents(file: str, data: bytes) -> None:
+    (found,) = read_file(file, data).findings
+    assert (found.rule, found.hint[:45]) == ("FBC-L02", "Write each blob as a document of its own: in ")
+
+
+@pytest.mark.parametrize(
+    ("data", "place"),
+    [
+        (b'{"schema": "x"},\n{"schema": "y"}', (1, 16)),
+        (b'{\n"schema": "x"\n}\n,\n{"schema": "y"}', (4, 1)),
+        (b'{"schema": "x"}\n{"schema": "x"} , {"schema": "y"}', (2, 17)),
+    ],
+)
+def test_comma_between_blobs_is_to_be_removed(data: bytes, place: tuple[int, int]) -> None:
+    (found,) = read_file("a.json", data).findings
+    assert (found.line, found.column, found.hint[:17]) == (*place, "Remove the comma:")
