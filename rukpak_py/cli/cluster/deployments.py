@@ -4,7 +4,8 @@ What a user asks for is written with the rights of the user, as field manager `r
 newer: StaleError says that another client was faster.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,7 +16,7 @@ from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import KindNotServedError, NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
 
 FIELD_MANAGER = "rukpakctl"
@@ -72,19 +73,33 @@ class EditedDeployment:
         )
 
 
-async def read_deployment(client: Client, name: str) -> EditedDeployment:
-    """DeploymentCommandError: there is none of that name."""
+@contextmanager
+def kinds_of_operator() -> Iterator[None]:
+    """DeploymentCommandError: the cluster does not have the kinds that are read."""
     try:
-        raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
+        yield
+    except KindNotServedError as error:
+        raise DeploymentCommandError(
+            "the cluster does not have the kinds of rukpak-py (such as BundleDeployment): install the operator, "
+            "or check that KUBECONFIG and its current context name the right cluster"
+        ) from error
+
+
+async def read_deployment(client: Client, name: str) -> EditedDeployment:
+    """DeploymentCommandError: there is none of that name, or not even its kind."""
+    try:
+        with kinds_of_operator():
+            raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
     except NotFoundError as error:
         raise DeploymentCommandError(error.message) from error
     return await _with_edited(client, raw)
 
 
 async def find_deployment(client: Client, name: str) -> EditedDeployment | None:
-    """None: there is none of that name."""
+    """None: there is none of that name. DeploymentCommandError: there is not even its kind."""
     try:
-        raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
+        with kinds_of_operator():
+            raw = await client.get(BUNDLE_DEPLOYMENTS, "", name)
     except NotFoundError:
         return None
     return await _with_edited(client, raw)

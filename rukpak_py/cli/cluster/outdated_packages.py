@@ -12,6 +12,7 @@ from rukpak_py.api.names import BUNDLE_INSTANCE_KIND
 from rukpak_py.api.reading import read_bundle_deployment, read_bundle_instance
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.upgrades.outdated import Comparison, InstalledPackage, compare
+from rukpak_py.cli.cluster.deployments import kinds_of_operator
 from rukpak_py.cli.cluster.installed_packages import PackageOfDeployment, package_of
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
@@ -92,7 +93,8 @@ def _asked(package: PackageOfDeployment, packages: Mapping[str, PackageIndex], c
 
 async def _listed(client: Client, resource: Resource) -> list[bytes]:
     pages = client.list_by_page(resource, params={}, page=_PAGE, full=True)
-    return [one.json or b"{}" async for page in pages for one in page.items]
+    with kinds_of_operator():
+        return [one.json or b"{}" async for page in pages for one in page.items]
 
 
 def _is_owned(deployment: BundleDeployment) -> bool:
