@@ -33,6 +33,7 @@ from rukpak_py.core.text import named
 
 if TYPE_CHECKING:
     from rukpak_py.cli.cluster.deployments import EditedDeployment
+    from rukpak_py.cli.cluster.installed_packages import PackageOfDeployment
 
 
 _MOST_NAMED: Final = 3
@@ -114,7 +115,7 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     image = question.image(found)
     if read is None:
         return _create(question, found, image, dry_run=dry_run)
-    return _upgrade(question, found, read, image, dry_run=dry_run, force=force)
+    return _upgrade(question, found, read, image, present, dry_run=dry_run, force=force)
 
 
 def _create(question: InstallQuestion, found: Resolution, image: str, *, dry_run: bool) -> int:
@@ -133,7 +134,14 @@ def _create(question: InstallQuestion, found: Resolution, image: str, *, dry_run
 
 
 def _upgrade(
-    question: InstallQuestion, found: Resolution, read: "EditedDeployment", image: str, *, dry_run: bool, force: bool
+    question: InstallQuestion,
+    found: Resolution,
+    read: "EditedDeployment",
+    image: str,
+    present: "PackageOfDeployment | None",
+    *,
+    dry_run: bool,
+    force: bool,
 ) -> int:
     from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
@@ -142,7 +150,8 @@ def _upgrade(
         print_warning(f"{read.title}: spec.{field} stays as it is, because this is an upgrade")
     change = installs.upgrade_of(read, image, annotations_of(found))
     if change is None:
-        print_lines([clean(f"{read.title} asks for {found.bundle.name} already")])
+        waits = "" if present and present.is_installed else ", and has installed nothing yet"
+        print_lines([clean(f"{read.title} asks for {found.bundle.name} already{waits}")])
         return Exit.OK
     for owner in change.owners:
         print_warning(f"{read.title}: {owner}, and may set it again")
@@ -154,15 +163,19 @@ def _upgrade(
         click.echo("Nothing was changed. Make this change in Git, or use --force.", err=True)
         return Exit.NO
     with_client(partial(installs.upgrade, wanted=change))
-    print_lines([_upgraded(f"{read.resource.plural}.{read.resource.gvk.group}/{read.name}", found)])
+    where = f"{read.resource.plural}.{read.resource.gvk.group}/{read.name}"
+    print_lines([_upgraded(where, found, present.awaited if present else "")])
     if read.edited.spec.upgrades.approval != Approval.AUTOMATIC:
         print_lines([clean(f"It may wait for an approval: rukpakctl approve {question.name}")])
     return Exit.OK
 
 
-def _upgraded(where: str, found: Resolution) -> str:
+def _upgraded(where: str, found: Resolution, awaited: str) -> str:
+    """`awaited`: the bundle that it asked for and has not installed."""
     if found.installed is None or found.edge is None:
-        return clean(f"{where} set to {found.bundle.name}")
+        name = found.bundle.name
+        changed = f"set from {awaited} to {name}" if awaited else f"set to {name}"
+        return clean(f"{where} {changed}: nothing was installed yet")
     return clean(f"{where} set from {found.installed.text} to {found.bundle.name}: {edge_text(found.edge)}")
 
 
@@ -175,6 +188,11 @@ def _print_no_image(found: Resolution) -> int:
     name, why = found.bundle.name, "has no image of bundle"
     objects = ", only its objects, which cannot be installed" if found.bundle.has_objects else ""
     click.echo(f'Error: the catalog {why} "{clean(name)}"{objects}', err=True)
+    click.echo(
+        "hint: push the bundle as an image, and name it in the catalog: "
+        "rukpakctl catalog render BUNDLE --image-template TEMPLATE",
+        err=True,
+    )
     return Exit.NO
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from rukpak_py.api.names import (
     BUNDLE_DEPLOYMENT_KIND,
+    CATALOG_PACKAGE_ANNOTATION,
     CONTENT_DIGEST_ANNOTATION,
     REGISTRY_CLASS,
     SourceType,
@@ -55,10 +56,12 @@ def installed_package(read: EditedDeployment, package: str) -> PackageOfDeployme
     found = package_of(read.deployment, read.edited.metadata.annotations)
     if read.deployment.metadata.is_deleted:
         raise DeploymentCommandError(f'BundleDeployment "{name}" is being deleted')
-    if found is None or found.package != package:
-        has = f'has package "{found.package}"' if found else "is not known to have an OLM package"
+    if found is None:
+        raise DeploymentCommandError(_unknown_package(read, package))
+    if found.package != package:
         raise DeploymentCommandError(
-            f'BundleDeployment "{name}" exists and {has}, not "{package}": choose another name with --name'
+            f'BundleDeployment "{name}" exists and has package "{found.package}", not "{package}": '
+            "choose another name with --name"
         )
     template_class = canonical_class(read.edited.spec.template.spec.provisioner_class_name)
     if source.type != SourceType.IMAGE or template_class != REGISTRY_CLASS:
@@ -67,6 +70,16 @@ def installed_package(read: EditedDeployment, package: str) -> PackageOfDeployme
             f"bundles of a catalog are images of class {REGISTRY_CLASS}"
         )
     return found
+
+
+def _unknown_package(read: EditedDeployment, package: str) -> str:
+    title = f'BundleDeployment "{read.deployment.metadata.name}" exists'
+    if read.deployment.status.content is not None:
+        return f"{title} and has installed something that is not a bundle of OLM: choose another name with --name"
+    return (
+        f"{title}, has installed nothing, and does not say which package it has: choose another name with --name, "
+        f"or, if it is to have this package, annotate {read.title} with {CATALOG_PACKAGE_ANNOTATION}={package}"
+    )
 
 
 def upgrade_of(read: EditedDeployment, image: str, annotations: Mapping[str, str]) -> CatalogUpgrade | None:

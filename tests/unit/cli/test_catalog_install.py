@@ -151,6 +151,7 @@ def test_bundle_without_an_image_is_refused(rukpakctl: CommandLine, tagged: Path
     ran = rukpakctl("catalog", "install", "web", "--catalog", tagged)
     assert (ran.status, ran.out) == (1, "")
     assert 'no image of bundle "web.v1.0.0", only its objects, which cannot be installed' in ran.err
+    assert "rukpakctl catalog render BUNDLE --image-template" in ran.err
 
 
 def test_name_that_no_deployment_can_have_is_wrong_usage(rukpakctl: CommandLine) -> None:
