@@ -96,19 +96,22 @@ def print_manifest(question: InstallQuestion) -> int:
 def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     """Create the BundleDeployment, or upgrade the one that is there."""
     from rukpak_py.cli.cluster import catalog_installs as installs  # noqa: PLC0415 - manifests need no cluster
-    from rukpak_py.cli.cluster.deployments import find_deployment  # noqa: PLC0415 - the same
+    from rukpak_py.cli.cluster.deployments import DeploymentCommandError, find_deployment  # noqa: PLC0415 - the same
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
 
     read = with_client(partial(find_deployment, name=question.name))
     present = installs.installed_package(read, question.package) if read else None
     known = present.known_as(question.packages.get(question.package)) if present and present.is_installed else None
     channel = present.channel if present else None
+    if known is not None and question.installed and question.installed not in {known.name, known.version}:
+        raise DeploymentCommandError(
+            f'BundleDeployment "{question.name}" has installed {known.text}, not {question.installed}: leave out --from'
+        )
     found = question.answer(known, channel)
     if isinstance(found, Refusal):
         return _print_refusal(found, channel if not question.channel else None)
-    if found.stays and read is not None:
-        print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
-        return Exit.OK
+    if found.stays and read is not None and present is not None:
+        return _stay(question, found, read, present, dry_run=dry_run, force=force)
     if not found.bundle.image:
         return _print_no_image(found)
     _print_warnings(found)
@@ -116,6 +119,31 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     if read is None:
         return _create(question, found, image, dry_run=dry_run)
     return _upgrade(question, found, read, image, present, dry_run=dry_run, force=force)
+
+
+def _stay(
+    question: InstallQuestion,
+    found: Resolution,
+    read: "EditedDeployment",
+    present: "PackageOfDeployment",
+    *,
+    dry_run: bool,
+    force: bool,
+) -> int:
+    """Nothing newer than what is installed. Another channel that was typed is recorded."""
+    source = read.edited.spec.template.spec.source.image
+    if present.awaited not in {"", found.bundle.name}:
+        print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
+        click.echo(
+            f"Nothing was changed: it asks for {clean(present.awaited)}, which is not installed yet. "
+            "To go back to what is installed: rukpakctl rollback",
+            err=True,
+        )
+        return Exit.NO
+    if question.channel and question.channel != present.channel and source is not None:
+        return _upgrade(question, found, read, source.ref, present, dry_run=dry_run, force=force)
+    print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
+    return Exit.OK
 
 
 def _create(question: InstallQuestion, found: Resolution, image: str, *, dry_run: bool) -> int:
@@ -164,7 +192,12 @@ def _upgrade(
         return Exit.NO
     with_client(partial(installs.upgrade, wanted=change))
     where = f"{read.resource.plural}.{read.resource.gvk.group}/{read.name}"
+    if found.stays:
+        print_lines([clean(f"{where} stays at {found.bundle.name}, and follows channel {found.channels[0]} now")])
+        return Exit.OK
     print_lines([_upgraded(where, found, present.awaited if present else "")])
+    if read.edited.spec.suspend:
+        print_warning(f"{read.title} is suspended: nothing is installed until spec.suspend is false")
     if read.edited.spec.upgrades.approval != Approval.AUTOMATIC:
         print_lines([clean(f"It may wait for an approval: rukpakctl approve {question.name}")])
     return Exit.OK

@@ -54,8 +54,8 @@ def installed_package(read: EditedDeployment, package: str) -> PackageOfDeployme
     """DeploymentCommandError: it has another package, or none, or an image cannot be set in its template."""
     name, source = read.deployment.metadata.name, read.edited.spec.template.spec.source
     found = package_of(read.deployment, read.edited.metadata.annotations)
-    if read.deployment.metadata.is_deleted:
-        raise DeploymentCommandError(f'BundleDeployment "{name}" is being deleted')
+    if read.deployment.metadata.is_deleted or read.edited.metadata.is_deleted:
+        raise DeploymentCommandError(f"{read.title} is being deleted")
     if found is None:
         raise DeploymentCommandError(_unknown_package(read, package))
     if found.package != package:
@@ -150,4 +150,6 @@ async def upgrade(client: Client, wanted: CatalogUpgrade) -> None:
 def _edits(read: EditedDeployment) -> object:
     """All that users write."""
     metadata = read.edited.metadata
-    return metadata.uid, read.edited.spec, metadata.labels, metadata.annotations, read.deployment.status.active_bundle
+    is_deleted = metadata.is_deleted or read.deployment.metadata.is_deleted
+    active = read.deployment.status.active_bundle
+    return metadata.uid, is_deleted, read.edited.spec, metadata.labels, metadata.annotations, active

@@ -13,6 +13,7 @@ from e2e.cluster.control_plane import ControlPlane
 from rukpak_py.api.names import (
     BUNDLE_INSTANCE_KIND,
     CATALOG_BUNDLE_ANNOTATION,
+    CATALOG_CHANNEL_ANNOTATION,
     CATALOG_PACKAGE_ANNOTATION,
     REGISTRY_CLASS,
 )
@@ -70,7 +71,10 @@ class Shop:
             {key: f"{package}.v{value}" if key in {"name", "replaces"} else value for key, value in one.items()}
             for one in entries
         ]
-        blobs.append({"schema": "olm.channel", "package": package, "name": "stable", "entries": named})
+        blobs += [
+            {"schema": "olm.channel", "package": package, "name": channel, "entries": named}
+            for channel in ("stable", "fast")
+        ]
         for version in (str(one["name"]) for one in entries):
             tree = olm.files_of(package, version=version)
             found = self.fetch.contents.image({path: tree[path] for path in tree}, tag=f"v{version}")
@@ -180,6 +184,14 @@ async def test_package_is_installed_and_upgraded_step_by_step(shop: Shop, operat
     after = await tenant.deployment()
     assert after["metadata"]["generation"] == deployment["metadata"]["generation"]
 
+    done = await shop.install("--from", "1.0.0", code=3)
+    assert f"has installed {shop.package}.v1.2.0, not 1.0.0: leave out --from" in done.stderr
+    done = await shop.install("--channel", "fast")
+    assert done.stdout.endswith(f"stays at {shop.package}.v1.2.0, and follows channel fast now\n")
+    after = await tenant.deployment()
+    assert after["metadata"]["annotations"][CATALOG_CHANNEL_ANNOTATION] == "fast"
+    assert ref_of(after) == ref_of(deployment)
+
 
 async def test_upgrade_goes_on_from_what_is_installed_and_not_from_what_failed(
     shop: Shop, operators: StartOperator
@@ -191,7 +203,9 @@ async def test_upgrade_goes_on_from_what_is_installed_and_not_from_what_failed(
     lost = shop.fetch.contents.documents.pop(shop.digests["1.1.0"])
     await shop.install()
     await shop.tenant.until(lambda seen: ref_of(seen).endswith(shop.digests["1.1.0"]), what="1.1.0 is asked for")
-    assert await shop.outdated() == f"{shop.package} stable 1.0.0 1.1.0 1.2.0 upgrade"
+    assert await shop.outdated() == f"{shop.package} stable 1.0.0 1.1.0 1.2.0 asked for"
+    done = await shop.install("--version-range", "<1.1.0", code=1)
+    assert f"it asks for {shop.package}.v1.1.0, which is not installed yet" in done.stderr
     done = await shop.install()
     assert f"asks for {shop.package}.v1.1.0 already" in done.stdout
     shop.fetch.contents.documents[shop.digests["1.1.0"]] = lost
@@ -213,7 +227,7 @@ async def test_upgrade_waits_for_an_approval_where_the_installation_asked_for_it
     assert f"rukpakctl approve {tenant.name}" in done.stdout
     assert "spec.upgrades.approval stays as it is" in done.stderr
     await waits(tenant)
-    assert await shop.outdated() == f"{shop.package} stable 1.0.0 1.1.0 1.2.0 upgrade"
+    assert await shop.outdated() == f"{shop.package} stable 1.0.0 1.1.0 1.2.0 asked for"
     done = await rukpakctl(shop.plane, "approve", tenant.name)
     assert done.returncode == 0, done.stderr
     await shop.has("1.1.0")
