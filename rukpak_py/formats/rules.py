@@ -44,6 +44,7 @@ class Problem:
     severity: Severity | None = None  # instead of the rule's
     error_only_in: Profile | None = None  # where the rule does not say it
     at: tuple[int, int] | None = None  # line and column, where a parser has told them
+    other: Place | None = None  # another place, with which the message ends: its line follows
 
 
 Check: TypeAlias = Callable[[S], Iterable[Problem]]
@@ -157,10 +158,11 @@ class Locator:
         only_in = (problem.error_only_in or rule.error_only_in) if severity is Severity.ERROR else None
         place = problem.place
         line, column = problem.at or (self.line_and_column(place) if place is not None else (0, 0))
+        other = self.line_and_column(problem.other)[0] if problem.other is not None else 0
         return Finding(
             rule=rule.id,
             severity=severity_in({Profile.DEFAULT}, severity, only_in),
-            message=problem.message,
+            message=f"{problem.message} (line {other})" if other else problem.message,
             hint=rule.hint if problem.hint is None else problem.hint,
             file=place.file if place is not None else "",
             line=line,

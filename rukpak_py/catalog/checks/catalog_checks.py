@@ -28,7 +28,7 @@ def packages_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
     for package in whole.catalog.packages:
         if package.name in first and package.name:
             message = f"duplicate package {quoted(package.name)}"
-            yield Problem(message=message + _also_in(first[package.name]), place=place_in(package.origin, "name"))
+            yield _repeated(message, package.origin, first[package.name])
         first.setdefault(package.name, package.origin)
 
 
@@ -62,7 +62,7 @@ def channels_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
         key = (channel.package, channel.name)
         if key in first and channel.name:
             message = f"package {quoted(channel.package)} has duplicate channel {quoted(channel.name)}"
-            yield Problem(message=message + _also_in(first[key]), place=place_in(channel.origin, "name"))
+            yield _repeated(message, channel.origin, first[key])
         first.setdefault(key, channel.origin)
 
 
@@ -98,7 +98,7 @@ def bundles_are_there_once(whole: WholeCatalog) -> Iterator[Problem]:
         key = (bundle.package, bundle.name)
         if key in first and bundle.package:
             message = f"package {quoted(bundle.package)} has duplicate bundle {quoted(bundle.name)}"
-            yield Problem(message=message + _also_in(first[key]), place=place_in(bundle.origin, "name"))
+            yield _repeated(message, bundle.origin, first[key])
         first.setdefault(key, bundle.origin)
 
 
@@ -225,8 +225,9 @@ def _is_missing(whole: WholeCatalog, package: str) -> bool:
     return package not in whole.known and whole.is_complete(package)
 
 
-def _also_in(first: Origin) -> str:
-    return f": the first is document {first.document + 1} of {first.file}" if first.file else ""
+def _repeated(message: str, origin: Origin, first: Origin) -> Problem:
+    where = f": the first is document {first.document + 1} of {first.file}" if first.file else ""
+    return Problem(message=message + where, place=place_in(origin, "name"), other=place_in(first) if where else None)
 
 
 def _others(number: int) -> str:

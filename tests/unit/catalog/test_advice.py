@@ -198,3 +198,10 @@ def test_list_of_blobs_is_to_be_documents(file: str, data: bytes) -> None:
 def test_comma_between_blobs_is_to_be_removed(data: bytes, place: tuple[int, int]) -> None:
     (found,) = read_file("a.json", data).findings
     assert (found.line, found.column, found.hint[:17]) == (*place, "Remove the comma:")
+
+
+def test_repeated_blob_is_told_with_the_line_of_the_first() -> None:
+    blobs = one_bundle()
+    found = {one.rule: one.message for one in errors([*blobs, *blobs])}
+    for line, rule in enumerate(("FBC-C02", "FBC-C06", "FBC-C10"), start=1):
+        assert found[rule].endswith(f": the first is document {line} of catalog.json (line {line})")
