@@ -2,9 +2,11 @@
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from rukpak_py.catalog.model import Bundle
 from rukpak_py.catalog.package_index import PackageIndex
+from rukpak_py.catalog.similar_names import close_names
 from rukpak_py.catalog.upgrades.bundle_order import bundle_version
 from rukpak_py.catalog.upgrades.choosing import choose_channels, find_package
 from rukpak_py.catalog.upgrades.dependencies import Dependency, dependencies_of
@@ -14,6 +16,8 @@ from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrades.resolve import Resolver
 from rukpak_py.catalog.upgrades.upgrade_graph import Candidate, UpgradeGraph
 from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath, UpgradePaths
+
+_MOST_SIMILAR: Final = 5
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -83,6 +87,22 @@ def providers_of(
         for one, bundles in sorted(_bundles_by_kind(index).items())
         if is_wanted(one)
     )
+
+
+def similar_kinds(packages: Mapping[str, PackageIndex], kind: str) -> tuple[str, ...]:
+    """Kinds of the catalog that are spelt like this one: in other case or as a plural, else those that are close."""
+    bundles = (bundle for index in packages.values() for bundle in index.bundles.values())
+    known = {one.kind for bundle in bundles for one in kinds_provided(bundle)} - {kind}
+    typed = kind.lower()
+    if same := sorted(one for one in known if typed in _spellings(one.lower())):
+        return tuple(same[:_MOST_SIMILAR])
+    by_spelling = {one.lower(): one for one in sorted(known)}
+    return tuple(by_spelling[one] for one in close_names(typed, by_spelling))
+
+
+def _spellings(kind: str) -> set[str]:
+    plurals = {f"{kind}s", f"{kind}es"}
+    return {kind, *plurals, f"{kind[:-1]}ies"} if kind.endswith("y") else {kind, *plurals}
 
 
 def paths_to_head(

@@ -7,7 +7,14 @@ import pytest
 from rukpak_py.catalog.model import CONSTRAINT, REQUIRED_GVK, REQUIRED_PACKAGE, Property
 from rukpak_py.catalog.upgrades.dependencies import MOST_NESTED, Satisfaction, dependencies_of
 from rukpak_py.catalog.upgrades.providers import GroupVersionKind, Providers
-from rukpak_py.catalog.upgrades.query import interface_of, newest, paths_to_head, providers_of, unreachable_heads
+from rukpak_py.catalog.upgrades.query import (
+    interface_of,
+    newest,
+    paths_to_head,
+    providers_of,
+    similar_kinds,
+    unreachable_heads,
+)
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from tests.unit.catalog.catalogs import bundle, catalog, entry, packages, provides
 
@@ -43,6 +50,23 @@ def test_providers_of_a_kind_have_their_heads_and_bundles() -> None:
     ]
     assert len(providers_of(packages(OTHER), "Thing", group="example.com", version="v2")) == 1
     assert providers_of(packages(OTHER), "Thing", group="example.org") == ()
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [
+        ("rabbitmqcluster", ("RabbitmqCluster",)),
+        ("RabbitmqClusters", ("RabbitmqCluster",)),
+        ("policies", ("Policy",)),
+        ("RabitmqCluster", ("RabbitmqCluster",)),
+        ("Policy", ()),
+        ("Nothing", ()),
+    ],
+)
+def test_kinds_in_another_spelling_are_similar(typed: str, meant: tuple[str, ...]) -> None:
+    kinds = [provides("RabbitmqCluster"), provides("Policy")]
+    found = packages(catalog({"a": [entry("1.0.0")]}, properties={"1.0.0": kinds}))
+    assert similar_kinds(found, typed) == meant
 
 
 def test_shortest_path_can_be_shorter_than_the_greedy_one() -> None:

@@ -13,6 +13,7 @@ from rukpak_py.cli.catalogs.loading import load_valid
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_answers as report
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_json, print_lines
+from rukpak_py.core.text import named
 
 F = TypeVar("F", bound=Callable[..., Any])
 _FAILED = "the catalog cannot be read, is not valid, or has no such package"
@@ -29,19 +30,28 @@ def _options(command: F) -> F:
 
 
 @query.command(epilog=epilog(no="no bundle provides it", failed="the catalog cannot be read or is not valid"))
-@click.argument("kind")
+@click.argument("kind", metavar="KIND[.GROUP]")
 @click.option("--group", metavar="NAME", help="The API group of the kind. Default: any.")
 @click.option("--version", metavar="NAME", help="The API version of the kind. Default: any.")
 @_options
 def kind(*, kind: str, group: str | None, version: str | None, output: str, **reading: Any) -> int:
-    """Find the packages that provide a kind, such as `Prometheus`."""
-    found = asking.providers_of(_packages(reading), kind, group=group, version=version)
+    """Find the packages that provide a kind, such as `Prometheus`.
+
+    With its group it is `Prometheus.monitoring.coreos.com`.
+    """
+    name, dot, of_name = kind.partition(".")
+    if dot and group not in {None, of_name}:
+        raise click.UsageError(f"{kind!r} names another group than --group {group!r}")
+    packages = _packages(reading)
+    found = asking.providers_of(packages, name, group=of_name if dot else group, version=version)
     if output == "json":
         print_json([report.provider_document(one) for one in found])
     elif found:
         print_lines(report.provider_lines(found))
     else:
-        print_lines([clean(f"no bundle of the catalog provides {kind}")])
+        meant = asking.similar_kinds(packages, name)
+        advice = f"; did you mean {named(meant)}?" if meant else ""
+        print_lines([clean(f"no bundle of the catalog provides {kind}{advice}")])
     return Exit.OK if found else Exit.NO
 
 

@@ -119,6 +119,8 @@ def test_questions_and_their_answers(rukpakctl: CommandLine, valid: Path) -> Non
             "p        Widget (example.com/v1)  p.v2.0.0       2        a (p.v2.0.0), b (p.v1.0.0)",
         ],
     )
+    assert ask("kind", "Widget.example.com") == ask("kind", "Widget", "--group", "example.com")
+    assert ask("kind", "widgets") == (1, ["no bundle of the catalog provides widgets; did you mean Widget?"])
     assert ask("kind", "Widget", "--version", "v2") == (1, ["no bundle of the catalog provides Widget"])
     assert ask("path", "p", "1.0.0") == (
         0,
