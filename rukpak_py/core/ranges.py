@@ -10,6 +10,7 @@ import operator
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 from rukpak_py.core.go_text import SPACE, quoted
 from rukpak_py.core.versions import Version, strict
@@ -57,11 +58,16 @@ class Range:
     @classmethod
     def parse(cls, text: str) -> "Range":
         """The range, or ValueError in the words of the reference reader."""
-        alternatives = [[part for token in tokens for part in _expanded(token)] for tokens in _alternatives(text)]
-        return cls(text=text, alternatives=tuple(tuple(map(_comparison, parts)) for parts in alternatives))
+        return _parsed(text)
 
     def contains(self, version: Version) -> bool:
         return any(all(part.holds(version) for part in parts) for parts in self.alternatives)
+
+
+@lru_cache(maxsize=256)  # several rules look at one range, one after the other
+def _parsed(text: str) -> Range:
+    alternatives = [[part for token in tokens for part in _expanded(token)] for tokens in _alternatives(text)]
+    return Range(text=text, alternatives=tuple(tuple(map(_comparison, parts)) for parts in alternatives))
 
 
 def _alternatives(text: str) -> list[list[str]]:

@@ -30,6 +30,7 @@ SKIPPED: Final = RuleOfReading(
 )
 RULES: Final = (UNREADABLE, SKIPPED)
 _NO_CONTENT: Final = ".git"
+_IGNORE_IT: Final = "Give the directory of the catalog, or name it in a `.indexignore` file, one line `.git/`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,7 +117,9 @@ class _Walk:
         elif entry.is_symlink():
             self.add_link(name, Path(entry.path))
         elif entry.is_dir():
-            if entry.name != _NO_CONTENT:
+            if entry.name == _NO_CONTENT:
+                self.tell(SKIPPED, name, "is skipped, but other readers of catalogs read it", _IGNORE_IT)
+            else:
                 self.enter(Path(entry.path), name, depth + 1)
         elif entry.is_file():
             self.add(name, entry.stat().st_size)

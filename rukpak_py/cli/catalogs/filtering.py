@@ -30,6 +30,8 @@ def wanted_packages(
             example = f"{next(iter(by_package), 'p')}=>=1.2.0"
             raise click.UsageError(f"--versions {text!r} must have the form PACKAGE=RANGE, such as {example!r}")
         _demand_known(package, by_package, "--versions")
+        if package in ranges:
+            raise click.UsageError(f"--versions of {package} is given twice: write both conditions in one range")
         if problem := range_problem(wanted):
             raise click.UsageError(f"--versions {text!r}: {problem}")
         ranges[package] = wanted

@@ -25,7 +25,7 @@ from rukpak_py.cli.terminal import epilog, print_warning
     "--versions",
     multiple=True,
     metavar="PACKAGE=RANGE",
-    help='Of this package only versions in the range, such as "p=>=1.2.0"; may be repeated.',
+    help='Of this package only versions in the range, such as "p=>=1.2.0"; one a package.',
 )
 @click.option("--with-dependencies", is_flag=True, help="Also packages that provide what the kept bundles require.")
 @output_option("json", "yaml")
@@ -42,8 +42,8 @@ def filter_command(
 ) -> None:
     """Print a part of a catalog that is a valid catalog: packages, of them channels, of those versions.
 
-    Upgrade graphs are repaired where entries were removed: what could be upgraded to a head still can be. Every repair
-    is named on standard error.
+    Upgrade graphs are repaired where entries were removed: an entry that is kept, and could be upgraded to a head,
+    still can be. Every repair is named on standard error.
     """
     from rukpak_py.catalog.filtering import filter_catalog  # noqa: PLC0415 - help and completion do not need it
     from rukpak_py.cli.catalogs.answers import demand  # noqa: PLC0415 - the same

@@ -173,6 +173,7 @@ def test_links_and_other_files_of_a_directory(
     assert ran.status == 1
     told = [line.split()[:3] for line in ran.out.splitlines() if "FBC-" in line]
     assert told == [
+        [".git", "warning", "FBC-W03"],
         ["pipe", "warning", "FBC-W03"],
         ["to-directory", "error", "FBC-L11"],
         ["to-nothing", "error", "FBC-L11"],
