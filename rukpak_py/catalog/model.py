@@ -3,7 +3,7 @@
 A catalog is a bag of blobs; each knows its file and which document of that file it is: lines and columns are looked up
 on request (`Positions` of rukpak_py.content). Values are what the file says, checked for their types
 only: whether a catalog is valid is decided by `checks`. Structs are frozen, travel between processes and are kept in
-the cache of the command line, so that a change of a field needs another `FILE_FORMAT` (read_file).
+the cache of the command line, which knows by the files of the program when a field has changed.
 """
 
 from collections.abc import Iterable, Iterator

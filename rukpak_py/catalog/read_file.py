@@ -41,9 +41,6 @@ from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
 from rukpak_py.formats.syntax import syntax_problem
 
-# What is kept of a file is of this format: raised with every change of the model, of a rule, or of a text.
-FILE_FORMAT: Final = 3
-
 YAML_SYNTAX: Final = RuleOfReading(id="FBC-L03", title="YAML files are valid", hint="Correct the syntax at this place.")
 JSON_SYNTAX: Final = RuleOfReading(id="FBC-L04", title="JSON files are valid", hint="Correct the syntax at this place.")
 UNREAD: Final = RuleOfReading(

@@ -14,7 +14,7 @@ import click
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_PLURAL, GROUP
 from rukpak_py.api.upgrades import Approval
 from rukpak_py.catalog.package_index import PackageIndex
-from rukpak_py.catalog.upgrades.installed import Installed
+from rukpak_py.catalog.upgrades.installed import Installed, find_installed
 from rukpak_py.catalog.upgrades.refusal import Cause, Refusal
 from rukpak_py.catalog.upgrades.resolution import Reason, Resolution
 from rukpak_py.catalog.upgrades.resolve import resolve
@@ -55,13 +55,13 @@ class InstallQuestion:
     limits: Limits
 
     def answer(self, installed: Installed | str | None = None, channel: str | None = None) -> Resolution | Refusal:
-        """Resolve; options that were typed win over the state of the cluster."""
+        """Resolve from what is installed; a channel that was typed wins over the recorded one."""
         return resolve(
             self.packages,
             self.package,
-            channel=self.channel or channel,
+            channel=self.channel if self.channel is not None else channel,
             version_range=self.version_range,
-            installed=self.installed or installed,
+            installed=installed if installed is not None else self.installed,
         )
 
     def image(self, found: Resolution) -> str:
@@ -103,13 +103,14 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     present = installs.installed_package(read, question.package) if read else None
     known = present.known_as(question.packages.get(question.package)) if present and present.is_installed else None
     channel = present.channel if present else None
-    if known is not None and question.installed and question.installed not in {known.name, known.version}:
+    if read is not None and question.installed is not None and not _is_meant(question, known):
+        has = f"has installed {known.text}" if known is not None else "has installed nothing"
         raise DeploymentCommandError(
-            f'BundleDeployment "{question.name}" has installed {known.text}, not {question.installed}: leave out --from'
+            f'BundleDeployment "{question.name}" {has}, not {question.installed}: leave out --from'
         )
     found = question.answer(known, channel)
     if isinstance(found, Refusal):
-        return _print_refusal(found, channel if not question.channel else None)
+        return _print_refusal(found, channel if question.channel is None else None)
     if found.stays and read is not None and present is not None:
         return _stay(question, found, read, present, dry_run=dry_run, force=force)
     if not found.bundle.image:
@@ -119,6 +120,17 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     if read is None:
         return _create(question, found, image, dry_run=dry_run)
     return _upgrade(question, found, read, image, present, dry_run=dry_run, force=force)
+
+
+def _is_meant(question: InstallQuestion, known: Installed | None) -> bool:
+    """Whether --from names what is installed, by its name or its version."""
+    index = question.packages.get(question.package)
+    if known is None or index is None or question.installed is None:
+        return False
+    typed, installed = (find_installed(index, one) for one in (Installed.of(question.installed), known))
+    if isinstance(typed, Refusal) or isinstance(installed, Refusal):
+        return question.installed in {known.name, known.version}
+    return typed.text == installed.text or question.installed in {known.name, known.version}
 
 
 def _stay(
@@ -140,7 +152,7 @@ def _stay(
             err=True,
         )
         return Exit.NO
-    if question.channel and question.channel != present.channel and source is not None:
+    if question.channel is not None and question.channel != present.channel and source is not None:
         return _upgrade(question, found, read, source.ref, present, dry_run=dry_run, force=force)
     print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
     return Exit.OK

@@ -155,8 +155,9 @@ class _PackageReader:
 
     def _read_version(self, bundle: Bundle) -> None:
         text = None
-        if sum(1 for _ in bundle.values_of(PACKAGE_PROPERTY)) != 1:
-            text = 'has multiple "olm.package" properties, expected exactly 1'
+        count = sum(1 for _ in bundle.values_of(PACKAGE_PROPERTY))
+        if count != 1:
+            text = f'has {count} "olm.package" properties, expected exactly 1'
         try:
             self.versions[bundle.name] = strict(bundle.version)
         except ValueError as error:

@@ -7,8 +7,8 @@ from typing import Final
 
 from rukpak_py.catalog.blobs import is_base64
 from rukpak_py.catalog.checks.places import place_in
-from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import traps
+from rukpak_py.catalog.making.package_blob import media_type
 from rukpak_py.catalog.model import Channel, CustomBlob, Package
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
@@ -22,6 +22,7 @@ RANGE_TRAP: Final = "FBC-W14"
 _CHANNEL_NAME: Final = re.compile(r"[A-Za-z0-9]++(?:[._-]++[A-Za-z0-9]++)*+")
 _LONGEST_NAME: Final = 63
 _SERVED: Final = re.compile(r"[a-zA-Z0-9][a-zA-Z0-9._-]*+")
+_MEDIA_TYPES: Final = {"image/x-icon": "image/vnd.microsoft.icon", "image/jpg": "image/jpeg"}  # other names
 
 
 @PACKAGES.rule(
@@ -57,10 +58,10 @@ def icon_is_an_image(package: Package) -> Iterator[Problem]:
     if icon is None or not icon.data or not is_base64(icon.data):
         return
     found = media_type(binascii.a2b_base64(icon.data))
-    if found is None:
+    if not found:
         message = f"the icon of package {quoted(package.name)} is not an image"
         yield Problem(message=message, place=place_in(package.origin, "icon", "base64data"))
-    elif found != icon.media_type:
+    elif found != _MEDIA_TYPES.get(icon.media_type, icon.media_type):
         message = f"the icon of package {quoted(package.name)} is {found}, not {quoted(icon.media_type)}"
         place = place_in(package.origin, "icon", "mediatype")
         yield Problem(message=message, place=place, hint=f"Write `mediatype: {found}`.")

@@ -61,8 +61,8 @@ def _compared(installed: InstalledPackage, resolver: Resolver) -> Comparison:
     found = find_installed(index, Installed(name=installed.name, version=installed.version))
     if isinstance(found, Refusal):
         return Comparison(installed=installed, state=State.UNKNOWN, refusal=found)
-    text = Installed(name=found.name, version=str(found.version.version) if found.version else "")
-    answer = resolver.resolve(package, channel=channel, installed=text)
+    known = Installed(name=found.name, version=str(found.version.version) if found.version else "")
+    answer = resolver.resolve(package, channel=channel, installed=known)
     upgrade = answer if isinstance(answer, Resolution) and not answer.stays else None
     path = answer.path if isinstance(answer, Resolution) else None
     default = index.package.default_channel if index.package else ""

@@ -9,24 +9,37 @@ import os
 import tempfile
 from collections.abc import Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
-from rukpak_py import __version__
-from rukpak_py.catalog.read_file import FILE_FORMAT
+import rukpak_py
 
 _MOST_BYTES: Final = 256 * 1024 * 1024
 _LARGEST: Final = 64 * 1024 * 1024
 _LARGE: Final = 64 * 1024
 _DIGEST_BYTES: Final = 32
+_READERS: Final = ("catalog", "content", "core", "formats", "cli/catalogs")
 
 
 def cache_key(way: Sequence[Any], file: str, data: bytes) -> str:
     """The name of an entry: the program, how it read the file, its path (positions name it), and its content."""
-    read = msgspec.json.encode([FILE_FORMAT, __version__, *way, file])
+    read = msgspec.json.encode([_program(), *way, file])
     return hashlib.sha256(hashlib.sha256(read).digest() + hashlib.sha256(data).digest()).hexdigest()
+
+
+@cache
+def _program() -> str:
+    """A digest of the program's files as they lie on disk: any of them may change what is read, or how it is told."""
+    found = hashlib.sha256(rukpak_py.__version__.encode())
+    root = Path(rukpak_py.__file__).parent
+    for folder in _READERS:
+        for path in sorted((root / folder).rglob("*.py")):
+            status = path.stat()
+            found.update(f"{path.relative_to(root)} {status.st_size} {status.st_mtime_ns}\n".encode())
+    return found.hexdigest()
 
 
 class Cache:
@@ -35,16 +48,18 @@ class Cache:
 
     @classmethod
     def of_user(cls) -> "Cache | None":
-        """The cache of this user; None where there is no home to have it in."""
+        """The cache of this user; None where there is no home for it, or where others could write into it."""
         home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # noqa: PTH111 - raises nothing
         directory = Path(home, "rukpak-py", "catalogs")
         if not directory.is_absolute():
             return None
         try:
             directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+            status = directory.stat()
         except OSError:
             return None
-        return cls(directory)
+        is_private = status.st_uid == os.geteuid() and not status.st_mode & 0o022
+        return cls(directory) if is_private else None
 
     def get(self, key: str) -> bytes | None:
         path = self._directory / key

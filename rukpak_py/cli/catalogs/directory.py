@@ -28,9 +28,14 @@ SKIPPED: Final = RuleOfReading(
     hint="Remove it: other readers of catalogs wait for it for ever.",
     severity=Severity.WARNING,
 )
-RULES: Final = (UNREADABLE, SKIPPED)
+CHECKOUT: Final = RuleOfReading(
+    id="FBC-W05",
+    title="The history of a checkout is no part of a catalog",
+    hint="Give the directory of the catalog, or name it in a `.indexignore` file, one line `.git/`.",
+    severity=Severity.WARNING,
+)
+RULES: Final = (UNREADABLE, SKIPPED, CHECKOUT)
 _NO_CONTENT: Final = ".git"
-_IGNORE_IT: Final = "Give the directory of the catalog, or name it in a `.indexignore` file, one line `.git/`."
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,7 +123,7 @@ class _Walk:
             self.add_link(name, Path(entry.path))
         elif entry.is_dir():
             if entry.name == _NO_CONTENT:
-                self.tell(SKIPPED, name, "is skipped, but other readers of catalogs read it", _IGNORE_IT)
+                self.tell(CHECKOUT, name, "is skipped, but other readers of catalogs read it")
             else:
                 self.enter(Path(entry.path), name, depth + 1)
         elif entry.is_file():

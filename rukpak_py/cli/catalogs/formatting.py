@@ -53,12 +53,13 @@ Result = Changed | Commented | Failed
 def format_files(catalogs: Iterable[str], options: LoadOptions, *, drop_comments: bool) -> Iterator[Result]:
     """Format the files of all catalogs. A catalog that cannot be opened is an error before any file is formatted."""
     for root, opened in [_on_disk(typed, options) for typed in catalogs]:
+        files = content_files(opened)
         yield from (
             Failed(path=str(root / finding.file), reason=finding.message, hint=finding.hint)
-            for finding in opened.findings
+            for finding in files.findings
             if finding.is_error
         )
-        for name in content_files(opened):
+        for name in files:
             result = _formatted(root, name, opened.files, options, drop_comments=drop_comments)
             if result is not None:
                 yield result

@@ -10,6 +10,7 @@ from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
 from rukpak_py.catalog.indexignore import INDEX_IGNORE, ignored
 from rukpak_py.catalog.validation import LoadedCatalog, joined, validate
 from rukpak_py.cli.catalogs.cache import Cache
+from rukpak_py.cli.catalogs.directory import CHECKOUT
 from rukpak_py.cli.catalogs.opening import OpenedCatalog, open_catalog
 from rukpak_py.cli.catalogs.reading import Reading
 from rukpak_py.cli.reports.report import CommandReport
@@ -58,7 +59,7 @@ def load(typed: str, options: LoadOptions) -> Loaded:
     opened = open_catalog(typed, options.limits)
     files = content_files(opened)
     contents = (content for _, content in options.reading.contents(files, files.sizes))
-    content = joined(contents, opened.findings)
+    content = joined(contents, files.findings)
     if not content.catalog.packages and opened.bundle_directories:
         shown = ", ".join(name or "." for name in opened.bundle_directories[:_MOST_NAMED])
         raise ContentError(
@@ -117,16 +118,24 @@ def content_files(opened: OpenedCatalog) -> "ContentFiles":
         for path in everything
         if path.rpartition("/")[2] == INDEX_IGNORE
     }
-    left_out = ignored(opened.files, patterns)
-    return ContentFiles(opened, {path: size for path, size in opened.sizes.items() if path not in left_out})
+    # A directory that was not entered is left out as a file in it would be.
+    inside = {f"{finding.file}/HEAD": finding.file for finding in opened.findings if finding.rule == CHECKOUT.id}
+    left_out = ignored([*opened.files, *(finding.file for finding in opened.findings), *inside], patterns)
+    left_out |= {inside[path] for path in left_out & inside.keys()}
+    return ContentFiles(
+        opened,
+        {path: size for path, size in opened.sizes.items() if path not in left_out},
+        tuple(finding for finding in opened.findings if finding.file not in left_out),
+    )
 
 
 class ContentFiles(Mapping[str, bytes]):
-    """Some of the files, with their sizes, each still read when it is asked for."""
+    """Some of the files, with their sizes, each still read when it is asked for; `findings` are those of the others."""
 
-    def __init__(self, opened: OpenedCatalog, sizes: Mapping[str, int]) -> None:
+    def __init__(self, opened: OpenedCatalog, sizes: Mapping[str, int], findings: tuple[Finding, ...] = ()) -> None:
         self._opened = opened
         self.sizes = sizes
+        self.findings = findings
 
     def __getitem__(self, path: str) -> bytes:
         try:

@@ -6,6 +6,7 @@ The text of a catalog goes to disk until its blobs can be sorted, so that it nee
 import shlex
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -71,13 +72,9 @@ class Rendering:
     warnings: list[str] = field(default_factory=list)  # blobs that are not written or not migrated, and why
 
     def write(self) -> None:
-        """Print the blobs in the order of a catalog; on a terminal nothing in them can control it."""
-        is_terminal = sys.stdout.isatty()
-        sys.stdout.flush()
-        for blob in sorted(self.blobs, key=lambda one: one.key):
-            data = blob.data if isinstance(blob, Encoded) else self.spool.read(blob.stored)
-            sys.stdout.buffer.write(clean_text(data.decode()).encode() if is_terminal else data)
-        sys.stdout.buffer.flush()
+        """Print the blobs in the order of a catalog."""
+        blobs = sorted(self.blobs, key=lambda one: one.key)
+        _print(one.data if isinstance(one, Encoded) else self.spool.read(one.stored) for one in blobs)
 
 
 def render(references: Iterable[str], options: RenderOptions, spool: Spool) -> Rendering:
@@ -96,11 +93,17 @@ def render(references: Iterable[str], options: RenderOptions, spool: Spool) -> R
 
 def write_catalog(catalog: Catalog, *, as_yaml: bool) -> list[str]:
     """Print a catalog; returns the blobs that are not written."""
-    sys.stdout.flush()
-    for data in written(catalog, as_yaml=as_yaml):
-        sys.stdout.buffer.write(data)
-    sys.stdout.buffer.flush()
+    _print(written(catalog, as_yaml=as_yaml))
     return [problem.message for problem in lost_blobs(catalog)]
+
+
+def _print(texts: Iterable[bytes]) -> None:
+    """Print bytes as they are; on a terminal nothing in them can control it."""
+    is_terminal = sys.stdout.isatty()
+    sys.stdout.flush()
+    for data in texts:
+        sys.stdout.buffer.write(clean_text(data.decode()).encode() if is_terminal else data)
+    sys.stdout.buffer.flush()
 
 
 def bundle_of(opened: OpenedBundle, options: RenderOptions) -> Bundle:
@@ -122,8 +125,8 @@ def bundle_of(opened: OpenedBundle, options: RenderOptions) -> Bundle:
 
 
 def _add_catalog(rendering: Rendering, opened: OpenedCatalog, options: RenderOptions) -> None:
-    errors = [finding for finding in opened.findings if finding.is_error]
     files = content_files(opened)
+    errors = [finding for finding in files.findings if finding.is_error]
     work = partial(_stored_file, options=options, spool=rendering.spool, cache=options.load.cache)
     already = len(rendering.blobs)
     for _, data in mapped(files, files.sizes, work, jobs=options.load.jobs):
@@ -146,10 +149,14 @@ def _given(opened: OpenedCatalog) -> str:
 
 def _stored_file(file: str, data: bytes, options: RenderOptions, spool: Spool, cache: Cache | None) -> bytes:
     key = cache_key(["render", options.as_yaml, options.migrate, options.load.of_files], file, data) if cache else ""
-    kept = cache.get(key) if cache else None
-    found = msgspec.msgpack.decode(kept, type=_EncodedFile) if kept else _encoded_file(file, data, options)
-    if cache and not kept:
-        cache.put(key, msgspec.msgpack.encode(found))
+    found = None
+    if cache and (kept := cache.get(key)) is not None:
+        with suppress(msgspec.MsgspecError):  # not what this program keeps
+            found = msgspec.msgpack.decode(kept, type=_EncodedFile)
+    if found is None:
+        found = _encoded_file(file, data, options)
+        if cache:
+            cache.put(key, msgspec.msgpack.encode(found))
     blobs = tuple(StoredBlob(key=one.key, stored=spool.append(one.data)) for one in found.blobs)
     spool.flush()
     return msgspec.msgpack.encode(_StoredFile(blobs=blobs, errors=found.errors, warnings=found.warnings))

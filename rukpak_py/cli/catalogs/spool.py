@@ -41,7 +41,7 @@ class Spool:
         """Keep a text; `flush` before another process may read it."""
         process = os.getpid()
         if process not in self._writers:
-            self._writers[process] = Path(self._folder.name, str(process)).open("wb")  # noqa: SIM115 - closed at the end
+            self._writers[process] = Path(self._folder.name, str(process)).open("ab")  # noqa: SIM115 - closed at the end
         file = self._writers[process]
         start = file.tell()
         file.write(data)

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 from rukpak_py.catalog import read_file
 from rukpak_py.catalog.checks.rules import VALIDITY_FAMILIES
 from rukpak_py.catalog.lint import rules as lint_rules
-from rukpak_py.catalog.lint.icons import media_type
 from rukpak_py.catalog.lint.range_traps import holds_something, traps
 from rukpak_py.catalog.lint.rules import LINT_FAMILIES
 from rukpak_py.core.findings import Severity
@@ -205,24 +204,6 @@ def test_range_between_neighbours_is_empty(text: str) -> None:
 @given(st.text(alphabet="0123x.|<>=!- a~^", max_size=30))
 def test_traps_of_any_text_are_found(text: str) -> None:
     list(traps(text))
-
-
-@pytest.mark.parametrize(
-    ("data", "found"),
-    [
-        (b"\x89PNG\r\n\x1a\n", "image/png"),
-        (b"\xff\xd8\xff\xe0", "image/jpeg"),
-        (b"GIF89a", "image/gif"),
-        (b"RIFF\x00\n\x00\x00WEBP", "image/webp"),
-        (b"<svg xmlns='x'/>", "image/svg+xml"),
-        (b"\xef\xbb\xbf<?xml version='1.0'?>\n<!-- c -->\n<svg/>", "image/svg+xml"),
-        (b"<?xml version='1.0'?><a/>", None),
-        (b"%PDF-1.4", None),
-        (b"", None),
-    ],
-)
-def test_media_type_of_an_image(data: bytes, found: str | None) -> None:
-    assert media_type(data) == found
 
 
 def test_ids_of_rules_are_given_once() -> None:

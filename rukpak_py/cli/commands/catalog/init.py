@@ -12,7 +12,9 @@ from rukpak_py.cli.terminal import epilog
 @click.argument("package")
 @click.option("-c", "--default-channel", default="", metavar="NAME", help="Its default channel.")
 @click.option("-d", "--description", type=click.File("rb"), metavar="FILE", help="A file with its description.")
-@click.option("-i", "--icon", type=click.File("rb"), metavar="FILE", help="Its icon: PNG, JPEG, GIF, WebP or SVG.")
+@click.option(
+    "-i", "--icon", type=click.File("rb"), metavar="FILE", help="Its icon: SVG, PNG, JPEG, GIF, WebP, BMP, TIFF or ICO."
+)
 @output_option("json", "yaml")
 def init(
     *, package: str, default_channel: str, description: IO[bytes] | None, icon: IO[bytes] | None, output: str

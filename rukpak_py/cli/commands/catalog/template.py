@@ -4,7 +4,7 @@ from typing import IO
 
 import click
 
-from rukpak_py.cli.catalogs.flags import jobs_option, load_options
+from rukpak_py.cli.catalogs.flags import load_options
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import epilog, print_warning
 
@@ -21,7 +21,7 @@ def template() -> None:
 @click.option("--migrate", is_flag=True, help="Replace the objects of bundles by the metadata of their CSV.")
 @click.option("--allow-directories", is_flag=True, help="Take the `image` of a bundle for a directory if it is one.")
 @output_option("json", "yaml")
-@jobs_option
+@click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are pulled at once. Default: 4.")
 def basic(*, file: IO[bytes], migrate: bool, allow_directories: bool, output: str, jobs: int | None) -> None:
     """Make a catalog of a template of schema `olm.template.basic`.
 

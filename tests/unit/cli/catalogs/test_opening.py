@@ -173,7 +173,7 @@ def test_links_and_other_files_of_a_directory(
     assert ran.status == 1
     told = [line.split()[:3] for line in ran.out.splitlines() if "FBC-" in line]
     assert told == [
-        [".git", "warning", "FBC-W03"],
+        [".git", "warning", "FBC-W05"],
         ["pipe", "warning", "FBC-W03"],
         ["to-directory", "error", "FBC-L11"],
         ["to-nothing", "error", "FBC-L11"],
@@ -186,6 +186,19 @@ def test_ignored_files_are_no_content(rukpakctl: CommandLine, root: Path) -> Non
     assert rukpakctl("catalog", "validate", root).status == 1
     (root / ".indexignore").write_text("*.md\n")
     assert rukpakctl("catalog", "validate", root).status == 0
+
+
+def test_ignored_links_and_checkouts_are_not_reported(rukpakctl: CommandLine, root: Path) -> None:
+    (root / "README").symlink_to("nothing")
+    (root / ".git").mkdir()
+    (root / ".git/HEAD").write_text("no blob\n")
+    ran = rukpakctl("catalog", "validate", root)
+    assert (ran.status, "FBC-L11" in ran.out, "FBC-W05" in ran.out) == (1, True, True)
+    (root / ".indexignore").write_text("README\n.git/\n")
+    ran = rukpakctl("catalog", "validate", root)
+    assert (ran.status, "FBC-" in ran.out) == (0, False)
+    assert rukpakctl("catalog", "render", root).status == 0
+    assert rukpakctl("catalog", "fmt", "--check", root).status in {0, 1}
 
 
 def test_a_catalog_larger_than_the_limit_is_refused(

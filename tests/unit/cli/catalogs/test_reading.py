@@ -66,6 +66,22 @@ def test_contents_that_were_read_in_another_way_are_not_used(tmp_path: Path, giv
     assert read(FILES, cache=cache, **given) == read(FILES, **given)
 
 
+def test_another_program_reads_files_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cache = Cache(tmp_path)
+    read(FILES, cache=cache)
+    before = len(list(tmp_path.iterdir()))
+    monkeypatch.setattr("rukpak_py.cli.catalogs.cache._program", lambda: "another")
+    read(FILES, cache=cache)
+    assert len(list(tmp_path.iterdir())) == 2 * before
+
+
+def test_cache_that_others_can_write_is_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert Cache.of_user() is not None
+    (tmp_path / "rukpak-py/catalogs").chmod(0o777)
+    assert Cache.of_user() is None
+
+
 def test_a_damaged_entry_is_read_again(tmp_path: Path) -> None:
     cache = Cache(tmp_path)
     expected = read(FILES, cache=cache)

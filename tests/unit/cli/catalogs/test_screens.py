@@ -307,6 +307,43 @@ def test_hostile_names_control_no_terminal(
     assert not {"\x1b", "\u202e", "\x9b"} & set(ran.out + ran.err)
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("filter", "C", "--package", "p"),
+        ("render", "C"),
+        ("list", "packages", "C"),
+        ("list", "channels", "C"),
+        ("query", "newest", "p", "--catalog", "C"),
+        ("resolve", "p", "--catalog", "C"),
+        ("graph", "C"),
+    ],
+    ids=" ".join,
+)
+def test_hostile_texts_of_a_valid_catalog_control_no_terminal(
+    rukpakctl: CommandLine,
+    write_catalog: WriteCatalog,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...],
+) -> None:
+    blobs = [
+        {"schema": "olm.package", "name": "p", "defaultChannel": HOSTILE, "description": HOSTILE},
+        {"schema": "olm.channel", "package": "p", "name": HOSTILE, "entries": [{"name": "p.v1.0.0"}]},
+        *(blob for blob in sample("v1") if blob["schema"] == "olm.bundle"),
+        {
+            "schema": "olm.deprecations",
+            "package": "p",
+            "entries": [{"reference": {"schema": "olm.channel", "name": HOSTILE}, "message": HOSTILE}],
+        },
+    ]
+    catalog = str(write_catalog(blobs))
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("NO_COLOR", "1")
+    ran = rukpakctl("catalog", *(catalog if one == "C" else one for one in arguments))
+    assert ran.status == 0, ran.err
+    assert not {"\x1b", "\u202e", "\x9b"} & set(ran.out + ran.err)
+
+
 def test_version_that_is_no_version_is_told_in_lists(rukpakctl: CommandLine, write_catalog: WriteCatalog) -> None:
     broken = bundle("v1") | {"properties": [package_property("1")]}
     ran = rukpakctl("catalog", "list", "bundles", write_catalog([package(), channel("a", "v1"), broken]))
