@@ -1,6 +1,6 @@
 """Why the graph of a channel is not in order, and which edges would mend it.
 
-Several heads: all but the newest lack an edge from the next newer entry. No head: names lead in a circle. Stranded
+Several heads: all but the newest lack an edge from the next newer entry. No head: names lead in a cycle. Stranded
 entries: what replaces them is skipped, and a skipped entry contributes no edges. A cycle has an edge to a version that
 is not older.
 """
@@ -100,7 +100,7 @@ def stranding_edges(graph: ChannelGraph, versions: PackageVersions, most: int = 
             found.append(Remedy(entry=last, field="replaces", name=top, cause=cause))
         else:
             found.append(Remedy(entry=skipper, field="skips", name=top, cause=cause))
-    for path in _circles(graph, stranded):
+    for path in _cycles(graph, stranded):
         found.extend(wrong_edges(path, graph, versions))
     return found[:most]
 
@@ -119,7 +119,7 @@ def end_of_chain(graph: ChannelGraph) -> str:
     return f"The chain from the head {quoted(graph.chain.visited[0])} ends at {quoted(last)}, which {reason}."
 
 
-def circle(graph: ChannelGraph, versions: PackageVersions) -> tuple[str, ...]:
+def cycle(graph: ChannelGraph, versions: PackageVersions) -> tuple[str, ...]:
     """Names from the newest entry upwards, each replaced or skipped by the next, as far as one comes again.
 
     Of a graph without a head; written from the top down: each replaces or skips the one behind it.
@@ -139,7 +139,7 @@ def circle(graph: ChannelGraph, versions: PackageVersions) -> tuple[str, ...]:
 
 
 def wrong_edges(path: tuple[str, ...], graph: ChannelGraph, versions: PackageVersions) -> Iterator[Remedy]:
-    """The edges of a circle that lead to a version that is not older."""
+    """The edges of a cycle that lead to a version that is not older."""
     for entry, name in pairwise(path):
         if versions.order(name) >= versions.order(entry):
             field = "replaces" if graph.entries[entry].replaces == name else "skips"
@@ -149,7 +149,7 @@ def wrong_edges(path: tuple[str, ...], graph: ChannelGraph, versions: PackageVer
             yield Remedy(entry=entry, field=field, name=name, cause=cause, is_removal=True)
 
 
-def _circles(graph: ChannelGraph, names: frozenset[str]) -> Iterator[tuple[str, ...]]:
+def _cycles(graph: ChannelGraph, names: frozenset[str]) -> Iterator[tuple[str, ...]]:
     """Circles of `replaces` among some entries, each once."""
     known: set[str] = set()
     for start in sorted(names):

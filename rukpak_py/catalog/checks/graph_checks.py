@@ -11,7 +11,7 @@ from rukpak_py.catalog.channel_graph import ChannelGraph
 from rukpak_py.catalog.checks.graph_causes import (
     EXPLAINED,
     Remedy,
-    circle,
+    cycle,
     end_of_chain,
     missing_edges,
     stranding_edges,
@@ -55,7 +55,7 @@ def _graphs(whole: WholeCatalog) -> Iterator[_Subject]:
 def channel_has_a_head(whole: WholeCatalog) -> Iterator[Problem]:
     for one in _graphs(whole):
         if not one.graph.heads:
-            path = circle(one.graph, one.versions)
+            path = cycle(one.graph, one.versions)
             message = f"no channel head found in graph: {' -> '.join(path)} {one.name}"
             wrong = list(wrong_edges(path, one.graph, one.versions))
             yield Problem(message=message, place=_place(one, wrong), hint=_advice(wrong))
@@ -79,8 +79,8 @@ def channel_has_one_head(whole: WholeCatalog) -> Iterator[Problem]:
 
 @FAMILY.rule(
     "FBC-M09",
-    title="No chain of `replaces` leads in a circle",
-    hint="Remove the `replaces` of the oldest entry of the circle.",
+    title="No chain of `replaces` leads in a cycle",
+    hint="Remove the `replaces` of the oldest entry of the cycle.",
 )
 def chain_has_an_end(whole: WholeCatalog) -> Iterator[Problem]:
     for one in _graphs(whole):

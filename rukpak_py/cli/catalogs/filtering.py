@@ -67,7 +67,7 @@ def _repair(note: Note) -> str:
         case RepairKind.SKIPS_ADDED:
             return f"skips {', '.join(note.names)}, which would have no way to the head"
         case RepairKind.EDGE_REMOVED:
-            return f"no longer replaces {note.before}, which would close a circle"
+            return f"no longer replaces {note.before}, which would close a cycle"
         case RepairKind.HEAD_CHANGED | None:
             return f"is the head, because {note.before} is left out"
 

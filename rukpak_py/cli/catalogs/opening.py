@@ -139,6 +139,8 @@ def _of_image(typed: str, limits: Limits) -> OpenedCatalog | OpenedBundle:
     large = replace(limits, content_bytes=limits.catalog_bytes, file_bytes=limits.catalog_bytes)
     image = open_labelled_image(locate(typed), choose, limits=large)
     if "root" not in chosen:
+        if image.tree.total_bytes > limits.content_bytes:
+            raise limits.exceeded("content_bytes", "the size of the content of the image")
         name = "" if image.reference is None else typed.partition("://")[2] or typed
         return OpenedBundle(typed=typed, tree=image.tree, image=name)
     prefix = f"{chosen['root']}/" if chosen["root"] else ""

@@ -13,6 +13,13 @@ from rukpak_py.cli.terminal import clean
 from rukpak_py.core.text import counted
 
 Json = dict[str, Any]
+_STATES = {
+    Satisfaction.SATISFIED: "Satisfied",
+    Satisfaction.CONDITIONAL: "Conditional",
+    Satisfaction.NOT_EVALUATED: "NotEvaluated",
+    Satisfaction.MISSING: "Missing",
+    Satisfaction.INVALID: "Invalid",
+}
 
 
 def provider_lines(found: Sequence[KindProvider], *, width: int = 0) -> Iterator[str]:
@@ -87,7 +94,7 @@ def dependency_lines(one: Dependency, indent: int = 2) -> Iterator[str]:
 def dependency_document(one: Dependency) -> Json:
     return {
         "type": one.form,
-        "state": one.satisfaction.name,
+        "state": _STATES[one.satisfaction],
         "package": one.package or None,
         "versionRange": one.version_range or None,
         "kind": kind_document(one.kind) if one.kind else None,
@@ -118,8 +125,8 @@ def path_document(found: PathsToHead) -> Json:
     return {
         "from": found.installed.text,
         "channels": list(found.channels),
-        "shortest": None if found.shortest is None else _path_document(found.shortest),
-        "greedy": _path_document(found.greedy),
+        "shortest": None if found.shortest is None else upgrade_path_document(found.shortest),
+        "greedy": upgrade_path_document(found.greedy),
         "remedy": (found.refusal.remedy if found.refusal else None) or None,
     }
 
@@ -168,17 +175,17 @@ def _path(path: UpgradePath) -> Iterator[str]:
     if not path.steps:
         yield clean(f"{path.source}: {'is the head' if path.reaches_head else 'nothing upgrades it'}")
         return
-    end = "ends in a circle" if path.is_cycle else "" if path.reaches_head else "does not reach the head"
+    end = "ends in a cycle" if path.is_cycle else "" if path.reaches_head else "does not reach the head"
     yield clean(f"{path.source} -> {path.target}: {counted(len(path.steps), 'upgrade')}{f', {end}' if end else ''}")
     for edge in path.steps:
         yield clean(f"  {edge.target}  ({edge_text(edge)}, channel {edge.channel})")
 
 
-def _path_document(path: UpgradePath) -> Json:
+def upgrade_path_document(path: UpgradePath) -> Json:
     return {
         "steps": [edge_document(edge) for edge in path.steps],
         "reachesHead": path.reaches_head,
-        "circle": path.is_cycle,
+        "cycle": path.is_cycle,
     }
 
 

@@ -13,6 +13,7 @@ from rukpak_py.cli.reports.catalog_answers import (
     edge_document,
     requirement_text,
     satisfaction_text,
+    upgrade_path_document,
 )
 from rukpak_py.cli.terminal import Style, clean, table
 from rukpak_py.core.text import SHOWN_CHARACTERS, counted, excerpt, named, shown
@@ -76,10 +77,7 @@ def document(found: Resolution) -> Json:
             {"schema": one.schema, "name": one.name or None, "message": one.message} for one in found.deprecations
         ],
         "dependencies": [dependency_document(one) for one in found.dependencies],
-        "path": {
-            "upgrades": [edge_document(step) for step in found.path.steps],
-            "reachesHead": found.path.reaches_head,
-        },
+        "path": upgrade_path_document(found.path),
     }
 
 

@@ -1,7 +1,7 @@
 """Parts of catalogs: what is kept, what is repaired, and that the rest stays valid and upgradable."""
 
 from random import Random
-from time import perf_counter
+from time import process_time
 
 import pytest
 
@@ -243,10 +243,10 @@ def test_long_chain_of_removed_entries_is_bridged_in_seconds() -> None:
     chain = [entry(f"1.{one}.0", f"1.{one - 1}.0" if one else "", [f"1.{one - 1}.1"]) for one in range(MANY)]
     skipped = [entry(f"1.{one}.1", f"1.{one}.0") for one in range(MANY - 1)]
     wanted = WantedPackage(version_range=PatchesAndEnds())
-    started = perf_counter()
+    started = process_time()
     answer = filter_catalog(catalog({"a": [*chain, *skipped]}), {"p": wanted})
     assert isinstance(answer, FilteredCatalog)
-    assert perf_counter() - started < 20  # a quadratic loop needs minutes
+    assert process_time() - started < 20  # a quadratic loop needs minutes
     graph = packages(answer.catalog)["p"].graphs["a"]
     assert graph.head == name_of(f"1.{MANY - 1}.0")
     assert graph.stranded == ()

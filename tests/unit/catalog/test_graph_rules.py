@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.catalog.channel_graph import ChannelGraph
-from rukpak_py.catalog.checks.graph_causes import circle, missing_edges, stranding_edges, wrong_edges
+from rukpak_py.catalog.checks.graph_causes import cycle, missing_edges, stranding_edges, wrong_edges
 from rukpak_py.catalog.checks.package_versions import PackageVersions
 from rukpak_py.catalog.checks.rules import problems_of_catalog
 from rukpak_py.catalog.checks.whole_catalog import WholeCatalog
@@ -83,10 +83,10 @@ def test_missing_edges_leave_one_head(graph: ChannelGraph) -> None:
 
 
 @given(graphs())
-def test_circle_is_one_and_has_a_wrong_edge(graph: ChannelGraph) -> None:
+def test_cycle_is_one_and_has_a_wrong_edge(graph: ChannelGraph) -> None:
     if graph.heads:
         return
-    path = circle(graph, VERSIONS)
+    path = cycle(graph, VERSIONS)
     assert path[0] == path[-1]
     assert len(set(path)) == len(path) - 1
     for entry, name in pairwise(path):
@@ -156,7 +156,7 @@ def test_stranded_entries_are_explained(graph: ChannelGraph) -> None:
             "FBC-M09",
             "entries[0].replaces",
             '"p.v3.0.0" is not older than "p.v1.0.0", which replaces it: remove `replaces: p.v3.0.0` from "p.v1.0.0".',
-            id="a circle",
+            id="a cycle",
         ),
         pytest.param(
             ["v1 skips v1"],
@@ -184,14 +184,12 @@ def _in_seconds(entries: list[Entry]) -> float:
     return time.process_time() - start
 
 
-@pytest.mark.parametrize("shape", ["chain", "circle", "heads", "skips", "stranded"])
+@pytest.mark.parametrize("shape", ["chain", "cycle", "heads", "skips", "stranded"])
 def test_ten_thousand_entries_are_checked_in_seconds(shape: str) -> None:
     names = [f"p.v1.{number}.0" for number in range(10_000)]
     below = dict(zip(names[1:], names, strict=False))
     many = tuple(names[5000:5090])
-    lowest, skips = {"circle": (names[-1], ()), "skips": ("", many), "stranded": ("", names[-2:-1])}.get(
-        shape, ("", ())
-    )
+    lowest, skips = {"cycle": (names[-1], ()), "skips": ("", many), "stranded": ("", names[-2:-1])}.get(shape, ("", ()))
     entries = [
         Entry(name=name, replaces=f"{name}1" if shape == "heads" else below.get(name, lowest), skips=tuple(skips))
         for name in names

@@ -1,6 +1,6 @@
 """Packages of a hostile size end in seconds."""
 
-from time import perf_counter
+from time import process_time
 
 from rukpak_py.catalog.differences import diff
 from rukpak_py.catalog.filtering import FilteredCatalog, WantedPackage, filter_catalog
@@ -27,9 +27,9 @@ def large(entries: list[Entry], channels: int = 1) -> Catalog:
 
 
 def answered(of: Catalog, **options: object) -> Resolution | Refusal:
-    started = perf_counter()
+    started = process_time()
     answer = resolve(packages(of), "p", **options)  # type: ignore[arg-type]
-    assert perf_counter() - started < SECONDS
+    assert process_time() - started < SECONDS
     return answer
 
 
@@ -63,7 +63,7 @@ def test_other_questions_about_a_tangled_package_end_too() -> None:
     catalog_before, catalog_after = large(tangled()), large(tangled()[:-1])
     found = packages(catalog_before)
     installed = [InstalledPackage(package="p", version=version(number)) for number in range(20)]
-    started = perf_counter()
+    started = process_time()
     paths = paths_to_head(found, "p", version(0))
     assert isinstance(paths, PathsToHead)
     assert paths.shortest is not None
@@ -71,16 +71,16 @@ def test_other_questions_about_a_tangled_package_end_too() -> None:
     assert {one.next for one in compare(installed, found)} == {f"p.v{version(MANY - 1)}"}
     assert len(diff(catalog_before, catalog_after)) == 1
     assert isinstance(filter_catalog(catalog_before, {"p": WantedPackage(version_range="!1.50.0")}), FilteredCatalog)
-    assert perf_counter() - started < 3 * SECONDS
+    assert process_time() - started < 3 * SECONDS
 
 
 def test_a_thousand_channels_are_filtered_and_asked_for_their_newest() -> None:
     chain = [entry(version(number), version(number - 1) if number else "") for number in range(50)]
     whole = large(chain, 1_000)
-    started = perf_counter()
+    started = process_time()
     assert isinstance(filter_catalog(whole, {"p": WantedPackage(version_range="!1.20.0")}), FilteredCatalog)
     assert not isinstance(newest(packages(whole), "p"), Refusal)
-    assert perf_counter() - started < SECONDS
+    assert process_time() - started < SECONDS
 
 
 def test_ranges_in_which_every_step_is_one_version_are_walked() -> None:
@@ -88,10 +88,10 @@ def test_ranges_in_which_every_step_is_one_version_are_walked() -> None:
         entry(version(number), skip_range=f">={version(number - 1)} <{version(number)}" if number else "")
         for number in range(MANY)
     ]
-    started = perf_counter()
+    started = process_time()
     paths = UpgradePaths(UpgradeGraph.of(packages(large(entries))["p"], ["c0"]))
     assert len(paths.greedy("p.v1.0.0").steps) == MANY - 1
-    assert perf_counter() - started < SECONDS
+    assert process_time() - started < SECONDS
 
 
 def test_cycle_through_every_entry_ends() -> None:

@@ -74,11 +74,11 @@ GRAPHS = [
     case("4: unknown fields", [{**blob, "unknown": {"a": 1}} for blob in GOOD]),
     case("5: an unknown schema of OLM", [*GOOD, {"schema": "olm.unknown", "package": "p"}]),
     case("6: two heads", sample("v1", "v2"), "M08"),
-    case("7: a circle of two", sample("v1 replaces v2", "v2 replaces v1"), "M07"),
+    case("7: a cycle of two", sample("v1 replaces v2", "v2 replaces v1"), "M07"),
     case("8: skips itself", sample("v1 skips v1"), "M07"),
     case("9: replaces itself, below a head", sample("v4 replaces v4", "v5 replaces v4"), "M09"),
     case(
-        "10: a circle below a head",
+        "10: a cycle below a head",
         sample("v1 replaces v3", "v2 replaces v1", "v3 replaces v2", "v4 replaces v3"),
         "M09",
     ),

@@ -145,7 +145,7 @@ def test_document_has_the_edge_and_what_follows() -> None:
         "channel": "stable",
         "text": "p.v1.0.0",
     }
-    assert [step["to"] for step in found["path"]["upgrades"]] == ["p.v2.0.0", "p.v2.1.0", "p.v2.2.0"]
+    assert [step["to"] for step in found["path"]["steps"]] == ["p.v2.0.0", "p.v2.1.0", "p.v2.2.0"]
     assert found["path"]["reachesHead"]
     assert found["installed"] == {"name": "p.v1.0.0", "version": "1.0.0", "known": True}
     assert {one["reason"] for one in found["passedOver"]} == {"NoEdge", "LowerVersion"}
