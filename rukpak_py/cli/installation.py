@@ -27,7 +27,16 @@ from rukpak_py.cli.catalogs.installing import (
 )
 from rukpak_py.cli.catalogs.resolving import print_refusal
 from rukpak_py.cli.reports.resolution import edge_text, warnings_of
-from rukpak_py.cli.terminal import Exit, clean, print_json, print_lines, print_warning, print_yaml
+from rukpak_py.cli.terminal import (
+    Exit,
+    clean,
+    print_error,
+    print_hint,
+    print_json,
+    print_lines,
+    print_warning,
+    print_yaml,
+)
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.text import named
 
@@ -232,11 +241,10 @@ def _print_warnings(found: Resolution) -> None:
 def _print_no_image(found: Resolution) -> int:
     name, why = found.bundle.name, "has no image of bundle"
     objects = ", only its objects, which cannot be installed" if found.bundle.has_objects else ""
-    click.echo(f'Error: the catalog {why} "{clean(name)}"{objects}', err=True)
-    click.echo(
-        "hint: push the bundle as an image, and name it in the catalog: "
-        "rukpakctl catalog render BUNDLE --image-template TEMPLATE",
-        err=True,
+    print_error(f'the catalog {why} "{name}"{objects}')
+    print_hint(
+        "push the bundle as an image, and name it in the catalog: "
+        "rukpakctl catalog render BUNDLE --image-template TEMPLATE"
     )
     return Exit.NO
 
@@ -254,7 +262,5 @@ def _nothing_newer(found: Resolution) -> str:
 def _print_refusal(refused: Refusal, annotated: str | None) -> int:
     status = print_refusal(refused)
     if annotated and refused.cause is Cause.UNKNOWN_CHANNEL:
-        click.echo(
-            "hint: the BundleDeployment was installed from that channel; choose another with --channel", err=True
-        )
+        print_hint("the BundleDeployment was installed from that channel; choose another with --channel")
     return status

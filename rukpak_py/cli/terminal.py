@@ -77,6 +77,11 @@ class Style:
             return _WIDEST
         return max(_NARROWEST, shutil.get_terminal_size().columns)
 
+    @property
+    def room(self) -> int:
+        """The width of a table: that of the terminal; elsewhere 0, as nothing is cut there."""
+        return self.width if self.is_terminal else 0
+
 
 def wrapped(text: str, *, width: int, first: str = "", indent: int = 0) -> str:
     """The text behind `first`, its further lines indented; words are never broken."""

@@ -6,11 +6,11 @@ from typing import Any
 from rukpak_py.catalog.upgrades.dependencies import Dependency, Satisfaction
 from rukpak_py.catalog.upgrades.providers import GroupVersionKind
 from rukpak_py.catalog.upgrades.query import BundleInterface, KindProvider, NewestBundle, PathsToHead, UnreachableHead
-from rukpak_py.catalog.upgrades.upgrade_graph import Edge
+from rukpak_py.catalog.upgrades.upgrade_graph import Edge, EdgeKind
 from rukpak_py.catalog.upgrades.upgrade_paths import UpgradePath
 from rukpak_py.cli.reports.columns import columns
 from rukpak_py.cli.terminal import clean
-from rukpak_py.core.text import counted
+from rukpak_py.core.text import counted, shown
 
 Json = dict[str, Any]
 _STATES = {
@@ -156,11 +156,6 @@ def unreachable_document(one: UnreachableHead) -> Json:
     return {"channel": one.channel, "heads": list(one.heads), "bundles": list(one.bundles)}
 
 
-def edge_text(edge: Edge) -> str:
-    """How an entry takes part in an upgrade: `replaces it`, or the range that contains the version."""
-    return f"{edge.kind} {edge.text}" if edge.kind == "skipRange" else str(edge.kind)
-
-
 def edge_document(edge: Edge) -> Json:
     return {
         "from": edge.source,
@@ -171,6 +166,11 @@ def edge_document(edge: Edge) -> Json:
     }
 
 
+def _kind_of(edge: Edge) -> str:
+    """The kind of an edge, with its range; the bundle that is replaced or skipped stands in the step before."""
+    return f"{edge.kind} {shown(edge.text)}" if edge.kind is EdgeKind.SKIP_RANGE else str(edge.kind)
+
+
 def _path(path: UpgradePath) -> Iterator[str]:
     if not path.steps:
         yield clean(f"{path.source}: {'is the head' if path.reaches_head else 'nothing upgrades it'}")
@@ -178,7 +178,7 @@ def _path(path: UpgradePath) -> Iterator[str]:
     end = "ends in a cycle" if path.is_cycle else "" if path.reaches_head else "does not reach the head"
     yield clean(f"{path.source} -> {path.target}: {counted(len(path.steps), 'upgrade')}{f', {end}' if end else ''}")
     for edge in path.steps:
-        yield clean(f"  {edge.target}  ({edge_text(edge)}, channel {edge.channel})")
+        yield clean(f"  {edge.target}  ({_kind_of(edge)}, channel {edge.channel})")
 
 
 def upgrade_path_document(path: UpgradePath) -> Json:

@@ -6,13 +6,13 @@ from typing import Any
 from rukpak_py.catalog.upgrades.outdated import State
 from rukpak_py.catalog.upgrades.refusal import Cause
 from rukpak_py.cli.cluster.outdated_packages import OutdatedRow
+from rukpak_py.cli.reports.columns import columns
 from rukpak_py.cli.reports.resolution import deprecation_text, refusal_document
 from rukpak_py.cli.terminal import Style, clean, wrapped
 from rukpak_py.core.text import counted, excerpt
 
 Json = dict[str, Any]
 _TITLES = ("NAME", "PACKAGE", "CHANNEL", "VERSION", "NEXT", "HEAD", "STATE")
-_WIDEST = (24, 20, 12, 12, 12, 12, 15)  # of columns, where the whole line does not fit
 _STATES = {
     State.UP_TO_DATE: "up to date",
     State.UPGRADABLE: "upgrade",
@@ -29,14 +29,10 @@ ASKED_FOR = "asked for"
 
 def lines_of(rows: Sequence[OutdatedRow], others: int, style: Style) -> Iterator[str]:
     """`others`: BundleDeployments that have no OLM package."""
-    cells = [_TITLES, *map(_cells, rows)]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    if sum(widths) + 2 * (len(widths) - 1) > style.width:
-        widths = [min(width, most) for width, most in zip(widths, _WIDEST, strict=True)]
-    for at, row in enumerate(cells if rows else ()):
-        line = "  ".join(_cut(cell, width).ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
-        yield style.paint(line, "bold") if at and _is_behind(rows[at - 1]) else line
-        for note in _notes(rows[at - 1]) if at else ():
+    lines = columns(_TITLES, map(_cells, rows), width=style.room)
+    for row, line in zip((None, *rows), lines if rows else (), strict=bool(rows)):
+        yield style.paint(line, "bold") if row is not None and _is_behind(row) else line
+        for note in _notes(row) if row is not None else ():
             yield style.paint(wrapped(clean(note), width=style.width, first="  ", indent=4), "dim")
     if not rows:
         yield "No BundleDeployment has an OLM package."
@@ -75,8 +71,7 @@ def _is_behind(row: OutdatedRow) -> bool:
 def _cells(row: OutdatedRow) -> tuple[str, ...]:
     found = row.comparison
     known = (row.name, row.package.package, row.channel, row.package.version)
-    shown = (*known, found.next_version if found else "", row.head, state_of(row))
-    return tuple(clean(cell) or "-" for cell in shown)
+    return (*known, found.next_version if found else "", row.head, state_of(row))
 
 
 def _notes(row: OutdatedRow) -> Iterator[str]:
@@ -87,10 +82,6 @@ def _notes(row: OutdatedRow) -> Iterator[str]:
         yield deprecation_text(one)
     if found.refusal is not None and found.refusal.cause is not Cause.UNKNOWN_PACKAGE:
         yield f"{found.refusal.message}{f'; {found.refusal.remedy}' if found.refusal.remedy else ''}"
-
-
-def _cut(text: str, width: int) -> str:
-    return text if len(text) <= width else f"{text[: width - 1]}…"
 
 
 def _row(row: OutdatedRow) -> Json:

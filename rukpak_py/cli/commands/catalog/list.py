@@ -66,5 +66,4 @@ def _print(
     if chosen["output"] == "json":
         print_json([document_of(row) for row in rows])
     else:
-        style = Style(sys.stdout)
-        print_lines(lines_of(rows, width=style.width if style.is_terminal else 0))
+        print_lines(lines_of(rows, width=Style(sys.stdout).room))

@@ -1,5 +1,6 @@
 """`rukpakctl catalog query`: questions about kinds, upgrade paths and bundles."""
 
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, TypeVar
 
@@ -12,7 +13,7 @@ from rukpak_py.cli.catalogs.flags import catalog_option, catalog_options, load_o
 from rukpak_py.cli.catalogs.loading import load_valid
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import catalog_answers as report
-from rukpak_py.cli.terminal import Exit, clean, epilog, print_json, print_lines
+from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_json, print_lines
 from rukpak_py.core.text import named
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -47,7 +48,7 @@ def kind(*, kind: str, group: str | None, version: str | None, output: str, **re
     if output == "json":
         print_json([report.provider_document(one) for one in found])
     elif found:
-        print_lines(report.provider_lines(found))
+        print_lines(report.provider_lines(found, width=Style(sys.stdout).room))
     else:
         meant = asking.similar_kinds(packages, name)
         advice = f"; did you mean {named(meant)}?" if meant else ""
