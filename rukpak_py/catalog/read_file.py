@@ -15,6 +15,15 @@ from typing import Any, Final
 
 import msgspec
 from msgspec import structs
+from yaml.events import (
+    DocumentEndEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
 
 from rukpak_py.catalog.blobs import NO_SCHEMA, NOT_AN_OBJECT, Blob, Told, read_blob
 from rukpak_py.catalog.blobs import RULES as BLOB_RULES
@@ -33,7 +42,7 @@ from rukpak_py.catalog.model import (
     Property,
 )
 from rukpak_py.content import yaml
-from rukpak_py.content.yaml_events import end_of_first_document
+from rukpak_py.content.yaml_events import end_of_first_document, events_of
 from rukpak_py.content.yaml_streams import Chunk, JsonValue, YamlError, pieces
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding, Severity
@@ -63,6 +72,9 @@ _OTHER_FILE_HINT: Final = (
 )
 _END_OF_DOCUMENT: Final = b"\n..."
 _MAY_GO_ON: Final = (_END_OF_DOCUMENT, b"\n{", b"\xef\xbb\xbf{")
+_MAY_BE_FLOW: Final = re.compile(rb"[\[{][^\[{?]*+\?")
+_QUESTION_MARK: Final = "cannot be parsed as YAML by OLM: a plain value between brackets or braces has a `?`"
+_QUOTE_IT: Final = "Put the value in quotes."
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
 _SCHEMA_LINE: Final = re.compile(rb"^schema[ \t]*+:", re.MULTILINE)
 _BULK: Final = frozenset({BUNDLE_OBJECT, CSV_METADATA})
@@ -100,6 +112,10 @@ def read_file(
             else:
                 told += [Told(rule=rule, problem=problem) for rule, problem in problems_of_blob(blob, value, checks)]
                 blobs.append(_slim(blob) if is_slim else blob)
+        for at in _question_marks(data, limits):
+            is_broken = True
+            problem = Problem(message=_QUESTION_MARK, place=Place(file=file), hint=_QUOTE_IT, at=at)
+            told.append(Told(rule=YAML_SYNTAX, problem=problem))
         told += [
             Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
             for at in unread(data, limits)
@@ -162,6 +178,26 @@ def _slim(blob: Blob) -> Blob:
             return structs.replace(blob, value={})
         case _:
             return blob
+
+
+def _question_marks(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
+    """Line and column of each plain scalar with a `?` between brackets or braces: the parser of OLM refuses these."""
+    if not _MAY_BE_FLOW.search(data):
+        return
+    for piece in pieces(data, limits, are_decoded=True):
+        if not isinstance(piece, Chunk) or not _MAY_BE_FLOW.search(piece.data):
+            continue
+        next_event = events_of(piece.data)
+        depth = 0  # of flow collections: there are no block collections inside
+        while type(event := next_event()) not in {DocumentEndEvent, StreamEndEvent}:
+            kind = type(event)
+            if kind in {MappingStartEvent, SequenceStartEvent}:
+                depth += bool(depth or event.flow_style)
+            elif kind in {MappingEndEvent, SequenceEndEvent}:
+                depth -= bool(depth)
+            elif kind is ScalarEvent and depth and not event.style and "?" in event.value:
+                line, column = event.start_mark.line, event.start_mark.column
+                yield piece.line + line + 1, column + 1 + (0 if line else piece.column)
 
 
 def unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:

@@ -178,3 +178,22 @@ def test_of_keys_that_differ_in_their_case_one_counts_as_in_go(value: str, name:
     properties = f'[{{"type": "olm.package", "value": {text}}}]'
     bundle = f'{{"schema": "olm.bundle", "package": "{name}", "name": "b", "image": "a", "properties": {properties}}}'
     assert rules_of(read(bundle.encode())) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "positions"),
+    [
+        ("links: [{url: https://example.com/?a=b}]", [(2, 15)]),
+        ("links:\n- {url: a?,\n   name: b?}", [(3, 9), (4, 10)]),
+        ('links: [{url: "https://example.com/?a=b"}]', []),
+        ("links: [a]\nurl: https://example.com/?a=b", []),
+        ("text: see [this](https://example.com/?a=b)", []),
+        ("text: |\n  {a?b}", []),
+    ],
+)
+def test_question_marks_in_flow_collections_are_refused_as_olm_does(
+    text: str, positions: list[tuple[int, int]]
+) -> None:
+    content = read(f"schema: x\n{text}\n".encode())
+    assert [(finding.line, finding.column) for finding in content.findings] == positions
+    assert content.is_broken == bool(positions)
