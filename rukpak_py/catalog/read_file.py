@@ -72,7 +72,8 @@ _OTHER_FILE_HINT: Final = (
 )
 _END_OF_DOCUMENT: Final = b"\n..."
 _MAY_GO_ON: Final = (_END_OF_DOCUMENT, b"\n{", b"\xef\xbb\xbf{")
-_MAY_BE_FLOW: Final = re.compile(rb"[\[{][^\[{?]*+\?")
+# A flow collection that holds something, where one can begin.
+_MAY_BE_FLOW: Final = re.compile(rb"(?:^|[:-]) *+[\[{](?! *+[\]}])", re.MULTILINE)
 _QUESTION_MARK: Final = "cannot be parsed as YAML by OLM: a plain value between brackets or braces has a `?`"
 _QUOTE_IT: Final = "Put the value in quotes."
 _NOTHING: Final = re.compile(rb"(?:\s|\.\.\.|#[^\n]*+)*+")
@@ -182,10 +183,10 @@ def _slim(blob: Blob) -> Blob:
 
 def _question_marks(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
     """Line and column of each plain scalar with a `?` between brackets or braces: the parser of OLM refuses these."""
-    if not _MAY_BE_FLOW.search(data):
+    if b"?" not in data or not _MAY_BE_FLOW.search(data):
         return
     for piece in pieces(data, limits, are_decoded=True):
-        if not isinstance(piece, Chunk) or not _MAY_BE_FLOW.search(piece.data):
+        if not isinstance(piece, Chunk) or b"?" not in piece.data or not _MAY_BE_FLOW.search(piece.data):
             continue
         next_event = events_of(piece.data)
         depth = 0  # of flow collections: there are no block collections inside
@@ -220,10 +221,10 @@ def unread(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
 
 def _joined(data: bytes, limits: Limits) -> Iterator[tuple[int, int]]:
     """Line and column of each schema behind the first one of a YAML document."""
-    if data.count(b"\nschema") <= data.count(b"\n---"):  # quick, and true of nearly all files
+    if data.count(b"\nschema") <= data.count(b"\n---"):  # quick, and true of most files
         return
     for piece in pieces(data, limits):
-        if isinstance(piece, Chunk):
+        if isinstance(piece, Chunk) and len(_SCHEMA_LINE.findall(piece.data)) > 1:
             document = piece.data[: end_of_first_document(piece.data)]
             for found in islice(_SCHEMA_LINE.finditer(document), 1, None):
                 yield piece.line + piece.data.count(b"\n", 0, found.start()) + 1, 1
