@@ -19,6 +19,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -59,7 +60,8 @@ def measured(command: list[str], environment: dict[str, str]) -> Cost:
 
     def watch() -> None:
         while not ended.wait(SAMPLE_SECONDS):
-            peak[0] = max(peak[0], pss_bytes(process.pid))
+            with suppress(OSError):  # a process has just ended
+                peak[0] = max(peak[0], pss_bytes(process.pid))
 
     watcher = threading.Thread(target=watch)
     watcher.start()

@@ -117,16 +117,8 @@ def read_file(
             is_broken = True
             problem = Problem(message=_QUESTION_MARK, place=Place(file=file), hint=_QUOTE_IT, at=at)
             told.append(Told(rule=YAML_SYNTAX, problem=problem))
-        told += [
-            Told(rule=UNREAD, problem=Problem(message="content is not read", place=Place(file=file), at=at))
-            for at in unread(data, limits)
-        ]
-        told += [
-            Told(
-                rule=JOINED, problem=Problem(message="the document has a second schema", place=Place(file=file), at=at)
-            )
-            for at in _joined(data, limits)
-        ]
+        if checks is not Checks.READING:
+            told += _lost_content(file, data, limits)
     except ContentError as error:
         is_broken = True
         rule = JSON_SYNTAX if isinstance(error, YamlError) and error.language == "json" else YAML_SYNTAX
@@ -157,6 +149,16 @@ def catalog_of(blobs: Iterable[Blob]) -> Catalog:
         deprecations=tuple(found[Deprecations]),
         custom=tuple(found[CustomBlob]),
     )
+
+
+def _lost_content(file: str, data: bytes, limits: Limits) -> Iterator[Told]:
+    """Warnings of content that no reader of catalogs sees."""
+    for rule, message, found in (
+        (UNREAD, "content is not read", unread(data, limits)),
+        (JOINED, "the document has a second schema", _joined(data, limits)),
+    ):
+        for at in found:
+            yield Told(rule=rule, problem=Problem(message=message, place=Place(file=file), at=at))
 
 
 def _starts_of_pieces(data: bytes, limits: Limits) -> list[int]:
