@@ -1,16 +1,13 @@
 """Packages, channels and bundles of a catalog as rows, sorted by their names."""
 
-import base64
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle
+from rukpak_py.catalog.making.csv_metadata import csv_of
+from rukpak_py.catalog.model import CSV_METADATA, Bundle
 from rukpak_py.catalog.package_index import PackageIndex
 from rukpak_py.catalog.upgrades.choosing import find_package, is_package
 from rukpak_py.catalog.upgrades.refusal import Refusal
-from rukpak_py.content import yaml
-from rukpak_py.core.errors import ContentError
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -80,7 +77,7 @@ def list_bundles(packages: Mapping[str, PackageIndex], package: str | None = Non
 
 def display_name(bundle: Bundle) -> str:
     """The name for people, of the CSV or of its metadata; empty where the catalog was read slimly."""
-    spec = _csv(bundle).get("spec")
+    spec = (csv_of(bundle) or {}).get("spec")
     metadata = next(bundle.values_of(CSV_METADATA), None)
     names = [one.get("displayName") for one in (spec, metadata) if isinstance(one, dict)]
     return next((name for name in names if isinstance(name, str) and name), "")
@@ -94,7 +91,7 @@ def _chosen(packages: Mapping[str, PackageIndex], package: str | None) -> list[P
 
 
 def _package_row(index: PackageIndex) -> PackageRow:
-    default = index.package.default_channel if index.package else ""
+    default = index.default_channel
     graph = index.graphs.get(default)
     head = index.bundles.get(graph.head) if graph and graph.head is not None else None
     return PackageRow(
@@ -106,7 +103,7 @@ def _package_row(index: PackageIndex) -> PackageRow:
 
 
 def _channel_rows(index: PackageIndex) -> Iterator[ChannelRow]:
-    default = index.package.default_channel if index.package else ""
+    default = index.default_channel
     for name, graph in index.graphs.items():
         yield ChannelRow(
             package=index.name,
@@ -133,18 +130,3 @@ def _bundle_rows(index: PackageIndex) -> Iterator[BundleRow]:
                 version=bundle.version if bundle else "",
                 deprecation=index.deprecation_of_bundle(name),
             )
-
-
-def _csv(bundle: Bundle) -> dict[str, Any]:
-    """The first object that is a CSV."""
-    for value in bundle.values_of(BUNDLE_OBJECT):
-        data = value.get("data") if isinstance(value, dict) else None
-        if not isinstance(data, str):
-            continue
-        try:
-            found = yaml.load(base64.b64decode(data))
-        except (ValueError, ContentError):
-            continue
-        if isinstance(found, dict) and found.get("kind") == "ClusterServiceVersion":
-            return found
-    return {}

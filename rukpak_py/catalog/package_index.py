@@ -37,6 +37,11 @@ class PackageIndex:
         return {(entry.schema, entry.name): entry.message for entry in entries}
 
     @property
+    def default_channel(self) -> str:
+        """Empty where the package has none, or is not there itself."""
+        return self.package.default_channel if self.package else ""
+
+    @property
     def deprecation(self) -> str | None:
         """Message of the package's own deprecation; None: it is not deprecated."""
         return self._messages.get((PACKAGE, ""))

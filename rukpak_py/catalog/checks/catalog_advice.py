@@ -55,7 +55,7 @@ class Advice:
     def on_new_bundle(self, bundle: Bundle) -> str | None:
         """Advice on a bundle in no channel that is newer than the head of the default channel."""
         index = self.whole.packages[bundle.package]
-        channel = index.package.default_channel if index.package else ""
+        channel = index.default_channel
         graph = index.graphs.get(channel)
         head = index.bundles.get(graph.heads[0]) if graph and len(graph.heads) == 1 else None
         old, new = parse_version(head.version) if head else None, parse_version(bundle.version)

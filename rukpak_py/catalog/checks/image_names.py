@@ -33,11 +33,6 @@ def problem_of_image(text: str) -> str | None:
     return f"invalid image pull spec {quoted(text)}: {reason}" if reason is not None else None
 
 
-def is_pinned(text: str) -> bool:
-    """Whether a valid reference has a digest."""
-    return "@" in text
-
-
 def _reason(text: str) -> str | None:
     if _IDENTIFIER.fullmatch(text):
         return f"invalid repository name ({text}), cannot specify 64-byte hexadecimal strings"

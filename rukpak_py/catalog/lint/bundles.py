@@ -8,10 +8,11 @@ from typing import Any, Final
 import msgspec
 
 from rukpak_py.catalog.checks import advice
-from rukpak_py.catalog.checks.image_names import is_pinned, problem_of_image
+from rukpak_py.catalog.checks.image_names import problem_of_image
 from rukpak_py.catalog.checks.places import place_in
 from rukpak_py.catalog.checks.properties import TYPES, package_property
 from rukpak_py.catalog.fields import member, unknown_fields
+from rukpak_py.catalog.images import is_pinned
 from rukpak_py.catalog.lint.blobs import RANGE_TRAP
 from rukpak_py.catalog.lint.range_traps import traps
 from rukpak_py.catalog.model import (

@@ -41,7 +41,7 @@ def choose_channels(
     if isinstance(index, Refusal):
         return index
     if channel is None:
-        default = index.package.default_channel if index.package else ""
+        default = index.default_channel
         if not default:
             return Refusal(cause=Cause.NO_DEFAULT_CHANNEL, package=package, alternatives=tuple(index.graphs))
         channel = default

@@ -65,7 +65,7 @@ def _compared(installed: InstalledPackage, resolver: Resolver) -> Comparison:
     answer = resolver.resolve(package, channel=channel, installed=known)
     upgrade = answer if isinstance(answer, Resolution) and not answer.stays else None
     path = answer.path if isinstance(answer, Resolution) else None
-    default = index.package.default_channel if index.package else ""
+    default = index.default_channel
     return Comparison(
         installed=installed,
         state=_state(answer, is_known=found.bundle is not None),

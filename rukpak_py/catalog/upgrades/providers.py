@@ -88,7 +88,7 @@ class _PackageBundles:
     def of(cls, package: str, index: PackageIndex | None) -> "_PackageBundles":
         if index is None:
             return cls(package, [])
-        default = index.package.default_channel if index.package else ""
+        default = index.default_channel
         found = UpgradeGraph.of(index, index.graphs).candidates.values()
         return cls(package, sorted(found, key=lambda one: (one.deprecation is not None, default not in one.channels)))
 

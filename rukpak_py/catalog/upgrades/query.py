@@ -142,7 +142,7 @@ def newest(packages: Mapping[str, PackageIndex], package: str) -> tuple[NewestBu
     index = find_package(packages, package)
     if isinstance(index, Refusal):
         return index
-    default = index.package.default_channel if index.package else ""
+    default = index.default_channel
     found = []
     for name, graph in index.graphs.items():
         one = next(iter(UpgradeGraph.of(index, [name]).candidates.values()), None)

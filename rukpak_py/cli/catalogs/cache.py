@@ -80,7 +80,7 @@ class Cache:
                 with os.fdopen(descriptor, "wb") as file:
                     file.write(hashlib.sha256(content).digest() + content)
                 Path(name).replace(self._directory / key)
-            except BaseException:
+            except BaseException:  # whatever ends it, no temporary file stays
                 Path(name).unlink(missing_ok=True)
                 raise
             # Listing the entries takes long where they are many, which small ones are: they are cleaned up more rarely.

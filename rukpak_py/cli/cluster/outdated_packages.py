@@ -112,7 +112,7 @@ def _default_channel(index: PackageIndex | None, chosen: str | None) -> str:
         return ""
     if chosen and chosen in index.graphs:
         return chosen
-    return index.package.default_channel if index.package else ""
+    return index.default_channel
 
 
 def _head(index: PackageIndex | None, channel: str) -> str:
