@@ -57,6 +57,17 @@ class ObjectKey(NamedTuple):
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name
         return f"{self.group_kind}{'/' if self.group else ' '}{place}"
 
+    @classmethod
+    def parse(cls, name: str) -> Self | None:
+        """The key that has this name in messages; None for anything else."""
+        is_core = " " in name
+        group_kind, _, place = name.partition(" " if is_core else "/")
+        kind, _, group = group_kind.partition(".")
+        namespace, _, last = place.rpartition("/")
+        if not kind or not last or is_core is bool(group):
+            return None
+        return cls(group, kind, namespace, last)
+
     @property
     def group_kind(self) -> GroupKind:
         return GroupKind(self.group, self.kind)

@@ -21,9 +21,9 @@ def history(*, name: str, output: str) -> int:
     This needs get on bundledeployments.
     """
     from rukpak_py.cli.cluster.deployments import read_deployment  # noqa: PLC0415 - other commands must not pay for it
-    from rukpak_py.cli.cluster.revisions import revisions_of  # noqa: PLC0415 - the same
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import history as report  # noqa: PLC0415 - the same
+    from rukpak_py.diagnosis.revisions import revisions_of  # noqa: PLC0415 - the same
 
     read = with_client(partial(read_deployment, name=name))
     revisions = revisions_of(read.deployment)

@@ -4,8 +4,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from rukpak_py.cli.cluster.deployments import EditedDeployment
-from rukpak_py.cli.cluster.revisions import Revision, RevisionState
 from rukpak_py.cli.terminal import Style, clean
+from rukpak_py.diagnosis.revisions import Revision, RevisionState
 
 Json = dict[str, Any]
 DIGITS = 12  # of a digest, as `docker images` has them

@@ -11,9 +11,9 @@ from rukpak_py.api.source import Source
 from rukpak_py.api.source_types import ImageSource
 from rukpak_py.api.upgrades import BegunUpgrade, PendingUpgrade
 from rukpak_py.cli.cluster.deployments import EditedDeployment
-from rukpak_py.cli.cluster.revisions import revisions_of
 from rukpak_py.cli.reports.history import document, lines_of
 from rukpak_py.cli.terminal import Style
+from rukpak_py.diagnosis.revisions import revisions_of
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 TEMPLATE = BundleTemplate(

@@ -1,0 +1,169 @@
+"""The values that commands and the page show: rows of deployments, and one deployment with all that belongs to it.
+
+They hold what their reader may read, and no content: of objects without health only metadata is asked for, so the data
+of a Secret never gets here. A part that could not be read is an `UnreadPart`, never an empty list.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, GROUP
+from rukpak_py.core.objects import ObjectKey
+
+
+class State(StrEnum):
+    """State of a deployment, a Bundle or an object, the worst first."""
+
+    STALLED = "stalled"  # nothing happens until the spec or the content changes
+    FAILED = "failed"
+    PROGRESSING = "in progress"
+    UNKNOWN = "unknown"  # no operator has looked at it
+    DELETING = "deleting"
+    SUSPENDED = "suspended"
+    READY = "ready"
+
+    @property
+    def rank(self) -> int:
+        """Smaller is worse."""
+        return _RANKS[self]
+
+    @property
+    def is_at_rest(self) -> bool:
+        return self in {State.READY, State.SUSPENDED}
+
+
+_RANKS = {state: rank for rank, state in enumerate(State)}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Verdict:
+    """State by the conditions. `reason`, `message`: of Ready; empty when no operator has looked."""
+
+    state: State
+    reason: str = ""
+    message: str = ""
+    since: str = ""  # the last transition of Ready
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeploymentSummary:
+    """A row of the list."""
+
+    name: str
+    verdict: Verdict
+    class_name: str
+    source: str  # type of the source
+    reference: str  # the source in a line, without credentials
+    version: str
+    namespace: str  # in which objects without a namespace go; empty: the operator's default
+    account: str
+    pending: str  # version, or Bundle, of the upgrade that waits; empty: none does
+    created: str
+    instance: str  # name of the BundleInstance that owns it; empty: none does
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class FailedContainer:
+    """A container that keeps its pod from running. `reason`: kubelet's or the scheduler's word."""
+
+    namespace: str
+    pod: str
+    name: str  # empty: the pod has no place, or no container that failed
+    reason: str
+    has_ended: bool = False  # the log is that of the run before
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ObjectView:
+    """An object of a deployment; `children` are the pods of a workload that is not healthy.
+
+    `reason`: one word of its cause, as the object or its pods give it. Empty: none is known.
+    """
+
+    key: ObjectKey
+    uid: str
+    state: State
+    message: str = ""
+    reason: str = ""
+    created: str = ""
+    is_kept: bool = False  # no longer in the content, see `status.kept`
+    container: FailedContainer | None = None
+    children: tuple["ObjectView", ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class BundleView:
+    bundle: Bundle
+    verdict: Verdict
+    is_active: bool
+    is_wanted: bool  # it is the one of the template
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey(GROUP, BUNDLE_KIND, "", self.bundle.metadata.name)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class EventView:
+    type: str
+    reason: str
+    message: str
+    count: int
+    last: str
+    about: ObjectKey
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class UnreadPart:
+    """A part that the reader may not see, or that the API server did not give. `why`: its answer."""
+
+    part: str  # such as `Secrets in namespace shop`
+    why: str
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class DeploymentView:
+    deployment: BundleDeployment
+    summary: DeploymentSummary
+    bundles: tuple[BundleView, ...] = ()
+    objects: tuple[ObjectView, ...] = ()
+    events: tuple[EventView, ...] = ()  # of the deployment, its Bundles and its unhealthy objects, newest first
+    unread: tuple[UnreadPart, ...] = ()
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey(GROUP, BUNDLE_DEPLOYMENT_KIND, "", self.deployment.metadata.name)
+
+    @property
+    def active(self) -> BundleView | None:
+        return next((one for one in self.bundles if one.is_active), None)
+
+    @property
+    def wanted(self) -> BundleView | None:
+        return next((one for one in self.bundles if one.is_wanted), None)
+
+    def unhealthy(self) -> Iterator[ObjectView]:
+        """Objects that are not at rest, the worst first."""
+        yield from sorted((one for one in self.objects if not one.state.is_at_rest), key=lambda one: one.state.rank)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Explanation:
+    """Answer to the question why a deployment is not ready: the first failing thing, and the way out.
+
+    `cause`: a key of the table of ways out. `about`: the object that fails. `anchor`: of the troubleshooting page.
+    """
+
+    state: State
+    sentence: str
+    cause: str = ""
+    reason: str = ""
+    about: ObjectKey
+    to_do: str = ""
+    anchor: str = ""
+    container: FailedContainer | None = None
+    events: tuple[EventView, ...] = ()  # about that object, newest first
+    others: tuple[str, ...] = ()  # sentences about what else is wrong

@@ -1,0 +1,308 @@
+"""Reading with the reader's own rights, through a client that is theirs.
+
+A part that the API server refuses is an `UnreadPart`. Where a kind may not be listed in the whole cluster it is listed
+in the namespaces that are known of the deployment. Objects come whole only where their health needs it; nothing of
+a Secret but its metadata is ever asked for.
+"""
+
+from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import msgspec
+import orjson
+
+from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, GROUP, OWNER_NAME_LABEL, TEMPLATE_HASH_LABEL
+from rukpak_py.api.reading import read_bundle, read_bundle_deployment
+from rukpak_py.api.template_hash import template_hash_of
+from rukpak_py.apply.health import cause_among, has_health, judge
+from rukpak_py.apply.health.result import Health, HealthStatus
+from rukpak_py.apply.observed_object import observed_object
+from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.core.text import excerpt
+from rukpak_py.diagnosis.model import (
+    BundleView,
+    DeploymentSummary,
+    DeploymentView,
+    EventView,
+    FailedContainer,
+    ObjectView,
+    State,
+    UnreadPart,
+)
+from rukpak_py.diagnosis.pods import failed_container
+from rukpak_py.diagnosis.verdicts import summary_of, verdict_of
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.errors import ForbiddenError
+from rukpak_py.kube.events import CLUSTER_SCOPED_NAMESPACE
+from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.pace import run_bounded
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, EVENTS, PODS, Resource
+
+PAGE = 50  # objects that come whole, CRDs and histories among them
+WORKLOADS = 10  # whose pods are asked about
+PODS_EACH = 20
+EVENTS_EACH = 50
+MESSAGE_CHARACTERS = 1_000
+_STATES = {
+    HealthStatus.CURRENT: State.READY,
+    HealthStatus.IN_PROGRESS: State.PROGRESSING,
+    HealthStatus.FAILED: State.FAILED,
+    HealthStatus.TERMINATING: State.DELETING,
+}
+
+
+async def read_summaries(client: Client) -> AsyncIterator[DeploymentSummary]:
+    """The list, page by page: whole deployments are large, rows are small."""
+    async with aclosing(client.list_by_page(BUNDLE_DEPLOYMENTS, params={}, page=PAGE, full=True)) as pages:
+        async for page in pages:
+            for one in page.items:
+                yield summary_of(read_bundle_deployment(one.json or b"{}"))
+
+
+async def read_view(client: Client, name: str, *, discovery: Discovery | None = None) -> DeploymentView:
+    """`ApiError`: the deployment itself cannot be read. `discovery`: one that was refreshed not long ago."""
+    deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
+    if discovery is None:
+        discovery = Discovery(client)
+        await discovery.refresh()
+    reading = _Reading(client=client, discovery=discovery, deployment=deployment)
+    await reading.read()
+    return reading.view()
+
+
+@dataclass(kw_only=True)
+class _Reading:
+    """One run: parts are read beside each other, and each failure stays with its part."""
+
+    client: Client
+    discovery: Discovery
+    deployment: BundleDeployment
+    bundles: list[Bundle] = field(default_factory=list)
+    objects: dict[ObjectKey, ObjectView] = field(default_factory=dict)
+    selectors: dict[ObjectKey, Health] = field(default_factory=dict)  # of unhealthy workloads
+    events: list[EventView] = field(default_factory=list)
+    unread: dict[str, str] = field(default_factory=dict)
+
+    async def read(self) -> None:
+        await run_bounded(self._part, [None, *self._kinds()])
+        unhealthy = sorted(self.selectors, key=lambda key: (self.objects[key].state.rank, key))
+        await run_bounded(self._read_pods, unhealthy[:WORKLOADS])
+        await run_bounded(self._read_events, self._subjects())
+
+    def view(self) -> DeploymentView:
+        return DeploymentView(
+            deployment=self.deployment,
+            summary=summary_of(self.deployment),
+            bundles=tuple(self._bundle_views()),
+            objects=tuple(sorted(self.objects.values(), key=lambda one: one.key)),
+            events=tuple(sorted(self.events, key=lambda one: one.last, reverse=True)),
+            unread=tuple(UnreadPart(part=part, why=why) for part, why in sorted(self.unread.items())),
+        )
+
+    def _failed(self, part: str, error: RukPakError) -> None:
+        self.unread[part] = excerpt(str(error), MESSAGE_CHARACTERS)
+
+    # Bundles
+
+    async def _read_bundles(self) -> None:
+        selector = f"{OWNER_NAME_LABEL}={self.deployment.metadata.name}"
+        try:
+            for one in await _whole(self.client, BUNDLES, "", selector):
+                bundle = read_bundle(one.json or b"{}")
+                owner = bundle.metadata.controller
+                if owner is not None and owner.uid == self.deployment.metadata.uid:
+                    self.bundles.append(bundle)
+        except RukPakError as error:
+            self._failed("Bundles", error)
+
+    def _bundle_views(self) -> Iterable[BundleView]:
+        wanted = template_hash_of(self.deployment)
+        for bundle in sorted(self.bundles, key=lambda one: one.metadata.creation_timestamp or "", reverse=True):
+            yield BundleView(
+                bundle=bundle,
+                verdict=verdict_of(bundle),
+                is_active=bundle.metadata.name == self.deployment.status.active_bundle,
+                is_wanted=bundle.metadata.labels.get(TEMPLATE_HASH_LABEL) == wanted,
+            )
+
+    # objects
+
+    def _kinds(self) -> Iterator[tuple[Resource, tuple[str, ...]]]:
+        for kind in self.deployment.status.kinds:
+            gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
+            resource = self.discovery.find(gvk) or self.discovery.preferred(kind.group, kind.kind)
+            if resource is None:
+                self.unread[str(gvk.group_kind)] = "the cluster does not serve this kind"
+            else:
+                yield resource, kind.namespaces
+
+    async def _part(self, kind: tuple[Resource, tuple[str, ...]] | None) -> None:
+        """The objects of a kind, or the Bundles."""
+        if kind is None:
+            await self._read_bundles()
+            return
+        resource, namespaces = kind
+        if namespaces:
+            for namespace in namespaces:
+                await self._read_objects(resource, namespace)
+        elif not await self._read_objects(resource, "") and resource.namespaced:
+            for namespace in self._known_namespaces():
+                await self._read_objects(resource, namespace)
+
+    def _known_namespaces(self) -> list[str]:
+        spec, status = self.deployment.spec, self.deployment.status
+        listed = {namespace for kind in status.kinds for namespace in kind.namespaces}
+        return sorted({spec.install_namespace, status.install_namespace, *listed} - {""})
+
+    async def _read_objects(self, resource: Resource, namespace: str) -> bool:
+        """False: they may not be listed there."""
+        name, uid = self.deployment.metadata.name, self.deployment.metadata.uid
+        part = f"{resource.gvk.group_kind} objects" + (f" in namespace {namespace}" if namespace else "")
+        try:
+            found = await self._listed(resource, namespace, f"{OWNER_NAME_LABEL}={name}")
+        except ForbiddenError as error:
+            self._failed(part, error)
+            return False
+        except RukPakError as error:
+            self._failed(part, error)
+            return True
+        self.unread.pop(f"{resource.gvk.group_kind} objects", None)  # they are read by namespace
+        kept = {(one.group, one.kind, one.namespace, one.name) for one in self.deployment.status.kept}
+        for one in found:
+            if observed_object(one.key, resource.gvk, one.metadata).owner_uid == uid:
+                self.objects[one.key] = self._object_view(one, is_kept=tuple(one.key) in kept)
+        return True
+
+    async def _listed(self, resource: Resource, namespace: str, selector: str) -> list[LiveObject]:
+        if has_health(resource.gvk):
+            return await _whole(self.client, resource, namespace, selector)
+        return (await self.client.list_metadata(resource, namespace, label_selector=selector)).items
+
+    def _object_view(self, one: LiveObject, *, is_kept: bool) -> ObjectView:
+        health = judge(orjson.loads(one.json)) if one.json is not None else None
+        if health is not None and health.pods:
+            self.selectors[one.key] = health
+        return _view_of(one, health, is_kept=is_kept)
+
+    # pods of unhealthy workloads
+
+    async def _read_pods(self, key: ObjectKey) -> None:
+        health = self.selectors[key]
+        try:
+            page = await self.client.list_page(
+                PODS, key.namespace, limit=PODS_EACH, label_selector=health.pods, full=True
+            )
+        except RukPakError as error:
+            self._failed(f"Pods in namespace {key.namespace}", error)
+            return
+        manifests = [orjson.loads(one.json) for one in page.items if one.json is not None]
+        pods = sorted(map(_pod_view, page.items, manifests), key=lambda one: (one.state.rank, one.key))
+        cause = cause_among(manifests)
+        container = next((one.container for one in pods if one.container is not None), None)
+        workload = self.objects[key]
+        self.objects[key] = replace(
+            workload,
+            message="; ".join(part for part in (workload.message, cause) if part),
+            reason=container.reason if container is not None else workload.reason,
+            container=container,
+            children=tuple(pods),
+        )
+
+    # Events
+
+    def _subjects(self) -> Iterator[tuple[ObjectKey, str]]:
+        metadata = self.deployment.metadata
+        yield ObjectKey(GROUP, BUNDLE_DEPLOYMENT_KIND, "", metadata.name), metadata.uid
+        for bundle in self.bundles:
+            yield ObjectKey(GROUP, BUNDLE_KIND, "", bundle.metadata.name), bundle.metadata.uid
+        unhealthy = sorted((one for one in self.objects.values() if not one.state.is_at_rest), key=_worst_first)
+        for one in unhealthy[:WORKLOADS]:
+            yield one.key, one.uid
+            yield from ((pod.key, pod.uid) for pod in one.children[:2])
+
+    async def _read_events(self, subject: tuple[ObjectKey, str]) -> None:
+        key, uid = subject
+        namespace = key.namespace or CLUSTER_SCOPED_NAMESPACE
+        try:
+            pages = self.client.list_by_page(
+                EVENTS, namespace, params={"fieldSelector": f"involvedObject.uid={uid}"}, page=EVENTS_EACH, full=True
+            )
+            async with aclosing(pages):
+                async for page in pages:
+                    self.events += [_event_view(one.json or b"{}", key) for one in page.items]
+                    break
+        except RukPakError as error:
+            self._failed(f"Events in namespace {namespace}", error)
+
+
+async def _whole(client: Client, resource: Resource, namespace: str, selector: str) -> list[LiveObject]:
+    found = list[LiveObject]()
+    pages = client.list_by_page(resource, namespace, params={"labelSelector": selector}, page=PAGE, full=True)
+    async with aclosing(pages):
+        async for page in pages:
+            found += page.items
+    return found
+
+
+def _view_of(one: LiveObject, health: Health | None, *, is_kept: bool = False) -> ObjectView:
+    state = _STATES[health.status] if health is not None else State.READY
+    if one.metadata.is_deleted:
+        state = State.DELETING
+    message = ""
+    if health is not None and not health.is_healthy:
+        message = "; ".join(part for part in (health.message, health.cause) if part)
+    return ObjectView(
+        key=one.key,
+        uid=one.metadata.uid,
+        state=state,
+        message=excerpt(message, MESSAGE_CHARACTERS),
+        reason=health.cause.partition(":")[0] if health is not None else "",
+        created=one.metadata.creation_timestamp or "",
+        is_kept=is_kept,
+    )
+
+
+def _pod_view(one: LiveObject, manifest: Mapping[str, Any]) -> ObjectView:
+    container: FailedContainer | None = failed_container(manifest)
+    view = _view_of(one, judge(manifest))
+    return replace(view, container=container, reason=container.reason if container is not None else view.reason)
+
+
+def _worst_first(one: ObjectView) -> tuple[int, ObjectKey]:
+    return one.state.rank, one.key
+
+
+class _Series(msgspec.Struct, rename="camel"):
+    count: int = 0
+    last_observed_time: str | None = None
+
+
+class _Event(msgspec.Struct, rename="camel"):
+    type: str | None = None
+    reason: str | None = None
+    message: str | None = None
+    count: int | None = None
+    event_time: str | None = None
+    first_timestamp: str | None = None
+    last_timestamp: str | None = None
+    series: _Series | None = None
+
+
+def _event_view(json: bytes, about: ObjectKey) -> EventView:
+    event = msgspec.json.decode(json, type=_Event)
+    series = event.series or _Series()
+    last = series.last_observed_time or event.last_timestamp or event.event_time or event.first_timestamp or ""
+    return EventView(
+        type=event.type or "",
+        reason=event.reason or "",
+        message=excerpt(event.message or "", MESSAGE_CHARACTERS),
+        count=series.count or event.count or 1,
+        last=last,
+        about=about,
+    )
