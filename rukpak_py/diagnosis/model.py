@@ -6,36 +6,25 @@ of a Secret never gets here. A part that could not be read is an `UnreadPart`, n
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from enum import StrEnum
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, GROUP
 from rukpak_py.core.objects import ObjectKey
+from rukpak_py.diagnosis.states import State
 
-
-class State(StrEnum):
-    """State of a deployment, a Bundle or an object, the worst first."""
-
-    STALLED = "stalled"  # nothing happens until the spec or the content changes
-    FAILED = "failed"
-    PROGRESSING = "in progress"
-    UNKNOWN = "unknown"  # no operator has looked at it
-    DELETING = "deleting"
-    SUSPENDED = "suspended"
-    READY = "ready"
-
-    @property
-    def rank(self) -> int:
-        """Smaller is worse."""
-        return _RANKS[self]
-
-    @property
-    def is_at_rest(self) -> bool:
-        return self in {State.READY, State.SUSPENDED}
-
-
-_RANKS = {state: rank for rank, state in enumerate(State)}
+__all__ = [
+    "BundleView",
+    "DeploymentSummary",
+    "DeploymentView",
+    "EventView",
+    "Explanation",
+    "FailedContainer",
+    "ObjectView",
+    "State",
+    "UnreadPart",
+    "Verdict",
+]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

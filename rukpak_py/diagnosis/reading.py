@@ -29,13 +29,12 @@ from rukpak_py.diagnosis.model import (
     DeploymentSummary,
     DeploymentView,
     EventView,
-    FailedContainer,
     ObjectView,
     State,
     UnreadPart,
 )
-from rukpak_py.diagnosis.pods import failed_container
 from rukpak_py.diagnosis.verdicts import summary_of, verdict_of
+from rukpak_py.diagnosis.workloads import failed_container, reason_of
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.kube.errors import ForbiddenError
@@ -57,12 +56,18 @@ _STATES = {
 }
 
 
-async def read_summaries(client: Client) -> AsyncIterator[DeploymentSummary]:
-    """The list, page by page: whole deployments are large, rows are small."""
+async def read_deployments(client: Client) -> AsyncIterator[BundleDeployment]:
+    """All of them, page by page: they are large, and callers keep little of each."""
     async with aclosing(client.list_by_page(BUNDLE_DEPLOYMENTS, params={}, page=PAGE, full=True)) as pages:
         async for page in pages:
             for one in page.items:
-                yield summary_of(read_bundle_deployment(one.json or b"{}"))
+                yield read_bundle_deployment(one.json or b"{}")
+
+
+async def read_summaries(client: Client) -> AsyncIterator[DeploymentSummary]:
+    """The list of deployments."""
+    async for one in read_deployments(client):
+        yield summary_of(one)
 
 
 async def read_view(client: Client, name: str, *, discovery: Discovery | None = None) -> DeploymentView:
@@ -176,7 +181,7 @@ class _Reading:
         kept = {(one.group, one.kind, one.namespace, one.name) for one in self.deployment.status.kept}
         for one in found:
             if observed_object(one.key, resource.gvk, one.metadata).owner_uid == uid:
-                self.objects[one.key] = self._object_view(one, is_kept=tuple(one.key) in kept)
+                self.objects[one.key] = self._object_view(one, resource, is_kept=tuple(one.key) in kept)
         return True
 
     async def _listed(self, resource: Resource, namespace: str, selector: str) -> list[LiveObject]:
@@ -184,11 +189,16 @@ class _Reading:
             return await _whole(self.client, resource, namespace, selector)
         return (await self.client.list_metadata(resource, namespace, label_selector=selector)).items
 
-    def _object_view(self, one: LiveObject, *, is_kept: bool) -> ObjectView:
-        health = judge(orjson.loads(one.json)) if one.json is not None else None
+    def _object_view(self, one: LiveObject, resource: Resource, *, is_kept: bool) -> ObjectView:
+        manifest = _manifest(one, resource) if one.json is not None else None
+        health = judge(manifest) if manifest is not None else None
         if health is not None and health.pods:
             self.selectors[one.key] = health
-        return _view_of(one, health, is_kept=is_kept)
+        view = _view_of(one, health, is_kept=is_kept)
+        if manifest is None or health is None or health.is_healthy:
+            return view
+        container = failed_container(manifest) if one.key.group_kind == PODS.group_kind else None
+        return replace(view, container=container, reason=reason_of(manifest, health, container))
 
     # pods of unhealthy workloads
 
@@ -201,7 +211,7 @@ class _Reading:
         except RukPakError as error:
             self._failed(f"Pods in namespace {key.namespace}", error)
             return
-        manifests = [orjson.loads(one.json) for one in page.items if one.json is not None]
+        manifests = [_manifest(one, PODS) for one in page.items if one.json is not None]
         pods = sorted(map(_pod_view, page.items, manifests), key=lambda one: (one.state.rank, one.key))
         cause = cause_among(manifests)
         container = next((one.container for one in pods if one.container is not None), None)
@@ -241,6 +251,12 @@ class _Reading:
             self._failed(f"Events in namespace {namespace}", error)
 
 
+def _manifest(one: LiveObject, resource: Resource) -> dict[str, Any]:
+    """The object with its kind, which items of a list do not have."""
+    gvk = resource.gvk
+    return {**orjson.loads(one.json or b"{}"), "apiVersion": gvk.api_version, "kind": gvk.kind}
+
+
 async def _whole(client: Client, resource: Resource, namespace: str, selector: str) -> list[LiveObject]:
     found = list[LiveObject]()
     pages = client.list_by_page(resource, namespace, params={"labelSelector": selector}, page=PAGE, full=True)
@@ -262,16 +278,15 @@ def _view_of(one: LiveObject, health: Health | None, *, is_kept: bool = False) -
         uid=one.metadata.uid,
         state=state,
         message=excerpt(message, MESSAGE_CHARACTERS),
-        reason=health.cause.partition(":")[0] if health is not None else "",
         created=one.metadata.creation_timestamp or "",
         is_kept=is_kept,
     )
 
 
 def _pod_view(one: LiveObject, manifest: Mapping[str, Any]) -> ObjectView:
-    container: FailedContainer | None = failed_container(manifest)
-    view = _view_of(one, judge(manifest))
-    return replace(view, container=container, reason=container.reason if container is not None else view.reason)
+    health = judge(manifest)
+    container = failed_container(manifest) if not health.is_healthy else None
+    return replace(_view_of(one, health), container=container, reason=reason_of(manifest, health, container))
 
 
 def _worst_first(one: ObjectView) -> tuple[int, ObjectKey]:

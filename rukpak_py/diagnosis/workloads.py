@@ -1,18 +1,41 @@
-"""Causes in the words of kubelet and scheduler: which container keeps a pod from running, and where its log is.
+"""Causes in one word each, as kubelet, scheduler and controllers give them: a way out depends on that word.
 
-`apply.health` makes the sentence; this is the one word of it that a way out depends on.
+`apply.health` makes the sentence. Here is which container keeps a pod from running, and where its log is. A claim has
+no such word: ours say whether it names a class of storage.
 """
 
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rukpak_py.apply.health.fields import MalformedStatus, condition, mappings, number, text
+from rukpak_py.apply.health.fields import MalformedStatus, condition, mappings, number, text, value_at
+from rukpak_py.apply.health.result import Health
 from rukpak_py.core.text import excerpt
 from rukpak_py.diagnosis.model import FailedContainer
 
 Pod = Mapping[str, Any]
 _STARTING = frozenset({"", "ContainerCreating", "PodInitializing"})
 _WORD_CHARACTERS = 64
+NO_STORAGE_CLASS, NO_VOLUME, CLAIM_PENDING = "NoStorageClass", "NoVolume", "ClaimPending"
+
+
+def reason_of(manifest: Mapping[str, Any], health: Health, container: FailedContainer | None) -> str:
+    """The word for what is wrong with an object; empty: there is none."""
+    if container is not None:
+        return container.reason
+    try:
+        if manifest.get("kind") == "PersistentVolumeClaim" and text(manifest, "status.phase") == "Pending":
+            match value_at(manifest, "spec.storageClassName"):
+                case None:
+                    return NO_STORAGE_CLASS
+                case "":
+                    return NO_VOLUME
+                case _:
+                    return CLAIM_PENDING
+    except MalformedStatus:
+        return ""
+    word = health.cause.partition(":")[0].partition(",")[0]
+    is_word = word.isascii() and word.isalpha() and word[0].isupper() and len(word) <= _WORD_CHARACTERS
+    return word if is_word else ""
 
 
 def failed_container(pod: Pod) -> FailedContainer | None:
