@@ -19,7 +19,7 @@ from tests.manifests import Document
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What the conditions of the deployment must say.
+    """The conditions of a broken deployment.
 
     `reason`: of Ready. `condition`: the one that has the whole message. `object`: the object at fault, as messages name
     it; empty: it is the deployment itself, or its source. `words`: parts of the line of Ready, and of that message; of
