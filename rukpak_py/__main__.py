@@ -1,3 +1,3 @@
-from rukpak_py.operator.main import main
+from rukpak_py.operator.entry import main
 
 main()

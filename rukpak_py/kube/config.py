@@ -1,8 +1,7 @@
 """How to reach the API server: from a kubeconfig, or from inside a pod.
 
 Order: the path that is given, `KUBECONFIG` (its first existing file), the pod's service account, `~/.kube/config`.
-Exec and OIDC plugins are left to the `kubernetes` package, which is imported only for them. Nothing here is logged,
-and the `repr` of a `Connection` shows no credential.
+Nothing here is logged, and the `repr` of a `Connection` shows no credential.
 
 A bearer token lives in memory only, and is asked for on every request. Service-account tokens are rotated by rewriting
 their file, so a file is read again when it changes. After a 401 the transport calls `forget`, which makes the next
@@ -24,6 +23,7 @@ from typing import Any, Protocol
 import yaml
 
 from rukpak_py.core.errors import AccessError
+from rukpak_py.kube.credential_plugins import oidc_token, run_plugin
 
 FILE_CHECK_SECONDS = 1.0
 
@@ -159,18 +159,12 @@ def _in_cluster(environ: Mapping[str, str], folder: Path) -> Connection:
 
 
 def _from_kubeconfig(path: Path, context: str | None) -> Connection:
-    try:
-        config = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
-    except yaml.YAMLError:
-        raise AccessError(f"{path} is not YAML") from None  # the parser's message quotes the file, credentials included
-    except OSError as error:
-        raise AccessError(f"cannot read {path}: {error.strerror}") from error
-    if not isinstance(config, dict):
-        raise AccessError(f"{path} is not a kubeconfig")
+    config = _read_kubeconfig(path)
     name = context or config.get("current-context")
     chosen = _entry(config, "contexts", "context", name, path)
     cluster = _entry(config, "clusters", "cluster", chosen.get("cluster"), path)
-    user = _entry(config, "users", "user", chosen.get("user"), path) if chosen.get("user") else {}
+    account = chosen.get("user")
+    user = _entry(config, "users", "user", account, path) if account else {}
     server = cluster.get("server")
     if not isinstance(server, str):
         raise AccessError(f"{path}: the cluster of context {name!r} has no server")
@@ -178,7 +172,7 @@ def _from_kubeconfig(path: Path, context: str | None) -> Connection:
         return Connection(
             server=server.rstrip("/"),
             tls=_tls(cluster, user, path.parent) if server.startswith("https:") else None,
-            token=_token(user, path, name),
+            token=_token(user, cluster, path, lambda: _entry(_read_kubeconfig(path), "users", "user", account, path)),
             proxy=cluster.get("proxy-url"),
             server_name=cluster.get("tls-server-name"),
             namespace=chosen.get("namespace") or "default",
@@ -188,6 +182,18 @@ def _from_kubeconfig(path: Path, context: str | None) -> Connection:
         raise AccessError(
             f"{path}: the certificates of context {name!r} are unusable: {type(error).__name__}"
         ) from None
+
+
+def _read_kubeconfig(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.load(path.read_bytes(), Loader=yaml.CSafeLoader)
+    except yaml.YAMLError:
+        raise AccessError(f"{path} is not YAML") from None  # the parser's message quotes the file, credentials included
+    except OSError as error:
+        raise AccessError(f"cannot read {path}: {error.strerror}") from error
+    if not isinstance(config, dict):
+        raise AccessError(f"{path} is not a kubeconfig")
+    return config
 
 
 def _entry(config: dict[str, Any], group: str, kind: str, name: object, path: Path) -> dict[str, Any]:
@@ -233,24 +239,15 @@ def _material(entry: dict[str, Any], name: str, folder: Path) -> bytes | None:
     return (folder / file).read_bytes() if file else None
 
 
-def _token(user: dict[str, Any], path: Path, context: str | None) -> TokenSource | None:
+def _token(
+    user: dict[str, Any], cluster: dict[str, Any], path: Path, read_user: Callable[[], dict[str, Any]]
+) -> TokenSource | None:
     if user.get("token"):
         return FixedToken(str(user["token"]))
     if user.get("tokenFile"):
         return FileToken(path.parent / user["tokenFile"])
-    if user.get("exec") or user.get("auth-provider"):
-        return CommandToken(lambda: _ask_plugin(path, context))
+    if user.get("exec"):
+        return CommandToken(lambda: run_plugin(user["exec"], cluster, path))
+    if user.get("auth-provider"):
+        return CommandToken(lambda: oidc_token(read_user().get("auth-provider") or {}, path))
     return None
-
-
-def _ask_plugin(path: Path, context: str | None) -> str:
-    from kubernetes import client, config  # noqa: PLC0415 - 75 MB of modules that hardly anybody needs
-
-    configuration = client.Configuration()
-    config.load_kube_config(str(path), context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # ships no types
-    header = configuration.get_api_key_with_prefix("BearerToken", "authorization") or ""
-    if not header.startswith("Bearer "):
-        raise AccessError(
-            f"the credential plugin of {path} gave no bearer token; client certificates are not supported"
-        )
-    return str(header.removeprefix("Bearer "))

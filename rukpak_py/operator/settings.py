@@ -6,9 +6,10 @@ The names that the original had are kept where the thing still exists.
 import argparse
 import os
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Never
 
 from rukpak_py import __version__
 from rukpak_py.api.accounts import Mode
@@ -87,7 +88,7 @@ class Settings:
 
 
 def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.environ) -> Settings:
-    """Ends the process with a usage message when something does not fit."""
+    """Ends the process with one line and exit code 2 when something does not fit."""
     parser = _parser(environ)
     given = vars(parser.parse_args(arguments))
     if given["webhook_client_names"] and not given["webhook_client_ca"]:
@@ -131,18 +132,41 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
     )
 
 
+class _Parser(argparse.ArgumentParser):
+    """One line for what is wrong: in the log of a pod the usage, 60 flags long, would bury it."""
+
+    def error(self, message: str) -> Never:
+        self.exit(2, f"error: {' '.join(message.split())}; {self.prog} --help lists the flags\n")
+
+
+class _FromVariable(str):
+    """A default that an environment variable has set."""
+
+    __slots__ = ()
+
+
 def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="rukpak-operator",
         description="Unpacks Bundles and installs BundleDeployments.",
         epilog="Every flag can be given as an environment variable: --log-level as RUKPAK_LOG_LEVEL, and so on.",
     )
     parser.add_argument("--version", action="version", version=f"rukpak-py {__version__}")
 
-    def add(flag: str, default: object, about: str, **more: object) -> None:
+    def add(flag: str, default: object, about: str, *, type: Callable[[str], object] = str, **more: object) -> None:  # noqa: A002 - as argparse has it
         variable = "RUKPAK_" + flag.lstrip("-").replace("-", "_").upper()
-        chosen = environ.get(variable) or default
-        parser.add_argument(flag, default=chosen, help=f"{about} (default: {default or 'none'})", **more)  # type: ignore[arg-type]
+
+        def read(text: str) -> object:
+            try:
+                return type(str(text))  # not the subclass, which orjson refuses
+            except argparse.ArgumentTypeError as error:
+                if not isinstance(text, _FromVariable):
+                    raise
+                raise argparse.ArgumentTypeError(f"{error} (from the variable {variable})") from error
+
+        given = environ.get(variable)
+        chosen = _FromVariable(given) if given else default
+        parser.add_argument(flag, default=chosen, type=read, help=f"{about} (default: {default or 'none'})", **more)  # type: ignore[arg-type]
 
     add(
         "--system-namespace",

@@ -24,7 +24,15 @@ T = TypeVar("T")
 
 
 class AddFlag(Protocol):
-    def __call__(self, flag: str, default: object, about: str, **more: object) -> None: ...
+    def __call__(
+        self,
+        flag: str,
+        default: object,
+        about: str,
+        *,
+        type: Callable[[str], object] = ...,  # noqa: A002 - as argparse has it
+        **more: object,
+    ) -> None: ...
 
 
 def add_unpack_flags(add: AddFlag) -> None:

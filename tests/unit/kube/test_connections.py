@@ -197,24 +197,3 @@ async def test_a_plugin_is_asked_once_until_its_token_is_refused() -> None:
     assert [await token.token(), await token.token()] == ["t-1", "t-1"]
     token.forget()
     assert await token.token() == "t-2"
-
-
-async def test_a_credential_plugin_gives_the_token(tmp_path: Path) -> None:
-    """The one place where the official client's package is used."""
-    credential = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "kind": "ExecCredential",
-        "status": {"token": "from-the-plugin"},
-    }
-    plugin = tmp_path / "plugin"
-    plugin.write_text(f"#!/bin/sh\necho '{orjson.dumps(credential).decode()}'\n")
-    plugin.chmod(0o755)
-    command = {
-        "apiVersion": "client.authentication.k8s.io/v1",
-        "command": str(plugin),
-        "interactiveMode": "Never",
-    }
-    connection = await load_connection(kubeconfig(tmp_path / "config", cluster={}, user={"exec": command}))
-
-    assert connection.token is not None
-    assert await connection.token.token() == "from-the-plugin"

@@ -1,4 +1,4 @@
-"""Flags, the same names in the environment, and a usage message for what does not fit."""
+"""Flags, the same names in the environment, and one line for what does not fit."""
 
 from ipaddress import ip_network
 from pathlib import Path
@@ -173,24 +173,31 @@ def test_an_empty_variable_says_nothing(flag: str) -> None:
 
 @pytest.mark.parametrize(("flag", "text"), WRONG)
 @pytest.mark.parametrize("way", ["flag", "variable"])
-def test_unfitting_values_end_with_a_usage_message(
-    flag: str, text: str, way: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_unfitting_values_end_with_one_line(flag: str, text: str, way: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         read_settings([f"{flag}={text}"], NOTHING) if way == "flag" else read_settings([], {variable(flag): text})
     assert ended.value.code == 2
     told = capsys.readouterr().err
-    assert told.startswith("usage: rukpak-operator")
-    assert flag in told.splitlines()[-1]
-    assert text in told.splitlines()[-1]
+    assert told.startswith(f"error: argument {flag}: ")
+    assert told.endswith("; rukpak-operator --help lists the flags\n")
+    assert told.count("\n") == 1
+    assert text in told
+    assert (f"(from the variable {variable(flag)})" in told) == (way == "variable")
 
 
-@pytest.mark.parametrize("arguments", [["--no-such-flag"], ["stray"]])
-def test_unknown_arguments_end_with_a_usage_message(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_wrong_variable_does_not_count_beside_its_flag() -> None:
+    assert read_settings(["--log-level", "error"], {"RUKPAK_LOG_LEVEL": "verbose"}).log_level == "error"
+
+
+@pytest.mark.parametrize("arguments", [["--no-such-flag"], ["stray"], ["stray\nline"], ["--log-level"]])
+def test_unknown_arguments_end_with_one_line(arguments: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit) as ended:
         read_settings(arguments, NOTHING)
     assert ended.value.code == 2
-    assert arguments[0] in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.startswith("error: ")
+    assert told.count("\n") == 1
+    assert arguments[0].split()[0] in told
 
 
 @pytest.mark.parametrize(("arguments", "leads"), [(["--leader-elect"], True), (["--leader-elect=false"], False)])
