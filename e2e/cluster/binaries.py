@@ -59,6 +59,8 @@ COREDNS = Module(folder=HERE / "kind" / "coredns", is_ours=True)
 ACTIONLINT = Module(folder=HERE.parent / "actionlint")
 REGISTRY = Module(folder=HERE.parent / "registry", is_ours=True)
 OPM = Module(folder=HERE.parents[1] / "bench" / "opm", tags=("containers_image_openpgp", "exclude_graphdriver_btrfs"))
+# What is scraped stands in the configuration: no discovery of clouds, and so few of the modules, is built.
+PROMETHEUS = Module(folder=HERE.parent / "prometheus", tags=("remove_all_sd",))
 WEBHOOK_OPERATOR = Module(folder=HERE.parent / "webhook_operator", is_ours=True)
 
 PACKAGES: dict[str, tuple[Module, str]] = {
@@ -78,6 +80,8 @@ PACKAGES: dict[str, tuple[Module, str]] = {
     "actionlint": (ACTIONLINT, "github.com/rhysd/actionlint/cmd/actionlint"),
     "registry": (REGISTRY, "rukpak.io/e2e/registry"),
     "opm": (OPM, "github.com/operator-framework/operator-registry/cmd/opm"),
+    "prometheus": (PROMETHEUS, "github.com/prometheus/prometheus/cmd/prometheus"),
+    "promtool": (PROMETHEUS, "github.com/prometheus/prometheus/cmd/promtool"),
     "webhook-operator": (WEBHOOK_OPERATOR, "rukpak.io/e2e/webhook_operator"),
 }
 CONTROL_PLANE = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl")
