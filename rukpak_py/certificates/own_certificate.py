@@ -26,6 +26,7 @@ from rukpak_py.certificates.wanted import WantedCertificate
 from rukpak_py.core import x509
 from rukpak_py.core.ca_bundles import ca_bundle_patch
 from rukpak_py.core.errors import RukPakError, UnavailableError
+from rukpak_py.core.metrics import CERTIFICATE_EXPIRY
 from rukpak_py.core.objects import GroupVersionKind, canonical_json
 from rukpak_py.core.repair_backoff import RepairBackoff
 from rukpak_py.core.x509 import KeyPair
@@ -234,6 +235,7 @@ class CertificateKeeper:
         found = await (self._repair() if leading else self._read())
         if found is not None:
             self._site.in_use = found
+            _export_expiry(found)
 
     async def _repair(self) -> ServingPair | None:
         site, before = self._site, self._site.written
@@ -283,6 +285,13 @@ def served(secret: StoredObject | None, trust: bytes) -> ServingPair | None:
         return None
     pair = pair_of(secret)
     return ServingPair(pair=pair, trust=x509.issuers(pair.certificate, trust))
+
+
+def _export_expiry(served: ServingPair) -> None:
+    authorities = x509.split(served.trust)
+    for name, certificates in ((SecretName.SERVING, [served.pair.certificate]), (SecretName.CA, authorities)):
+        ends = [end.timestamp() for one in certificates if (end := x509.expiry(one)) is not None]
+        CERTIFICATE_EXPIRY.labels(name).set(max(ends, default=0.0))
 
 
 def pair_of(secret: StoredObject | None) -> KeyPair:

@@ -13,7 +13,7 @@ from typing import Protocol
 
 import msgspec
 
-from rukpak_py.api.names import SERVING_CERTIFICATE_LABEL
+from rukpak_py.api.names import CERTIFICATE_EXPIRY_ANNOTATION, SERVING_CERTIFICATE_LABEL
 from rukpak_py.certificates.secret import (
     CertificateOwner,
     StoredSecret,
@@ -128,6 +128,11 @@ class ServingSecrets:
     def of(self, uid: str) -> list[tuple[ObjectKey, Metadata]]:
         """The Secrets that this deployment controls."""
         return [(key, metadata) for key, metadata in self._seen.items() if _owner(metadata) == uid]
+
+    def expiries(self) -> Iterator[tuple[ObjectKey, str, str]]:
+        """Each Secret, the uid of the deployment that controls it, and when its certificate expires, as it says."""
+        for key, metadata in tuple(self._seen.items()):
+            yield key, _owner(metadata), metadata.annotations.get(CERTIFICATE_EXPIRY_ANNOTATION, "")
 
     def observe(self, key: ObjectKey, metadata: Metadata) -> None:
         """The answer to a write or a read of our own."""

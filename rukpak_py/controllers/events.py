@@ -1,20 +1,29 @@
 """Events as values, and the recorder that tells them: as Events of the cluster, and in the log in the same words."""
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, Reason
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, EventReason, Reason
 from rukpak_py.core.logs import about, log_event
+from rukpak_py.core.metrics import UPGRADES
 from rukpak_py.kube.events import EventRecorder, EventSubject
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
 from rukpak_py.sources.source import FetchRequest
 
 _ROOMS = {BUNDLES.gvk: "bundle", BUNDLE_DEPLOYMENTS.gvk: "deployment", BUNDLE_INSTANCES.gvk: "instance"}
+
+OUTCOMES: Mapping[str, str] = {
+    EventReason.INSTALLED: "installed",
+    EventReason.UPGRADED: "upgraded",
+    Reason.INSTALL_FAILED: "failed",
+    Reason.UPGRADE_FAILED: "failed",
+    Reason.ROLLED_BACK: "rolled_back",
+}  # of Events about BundleDeployments, in the metric of upgrades
 
 
 class EventType(StrEnum):
@@ -59,6 +68,8 @@ class Recorder:
         return ObjectEvents(self, EventSubject(gvk=gvk, name=metadata.name, uid=metadata.uid))
 
     def record(self, subject: EventSubject, note: EventNote) -> None:
+        if subject.gvk == BUNDLE_DEPLOYMENTS.gvk and note.reason in OUTCOMES:
+            UPGRADES.labels(OUTCOMES[note.reason]).inc()
         message = self._hide(subject.uid, note.message)
         with about(subject.gvk.kind, subject.name):
             logger = logging.getLogger(f"rukpak_py.controllers.{_ROOMS[subject.gvk]}")

@@ -101,6 +101,9 @@ class Limits:
         "seconds from the beginning of a connection or a request to the end of its header, on every port; as many "
         "for an admission review after it",
     )
+    metrics_objects: int = _limit(
+        1000, "number of objects of each kind that have metrics of their own; those that are not ready come first"
+    )
     message_characters: int = _limit(32_000, "length of the message of a condition")  # the CRD schema allows 32768
 
     @classmethod

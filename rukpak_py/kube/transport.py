@@ -53,7 +53,7 @@ class Transport:
     ) -> None:
         self._connection = connection
         self._places = {
-            lane: Places(number, seconds=SLOW_SECONDS if lane is Lane.WORK else None)
+            lane: Places(number, seconds=SLOW_SECONDS if lane is Lane.WORK else None, lane=lane.name.lower())
             for lane, number in in_flight.items()
         }
         self._flows = flows or Flows()

@@ -18,7 +18,7 @@ from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
 from rukpak_py.controllers.queue import WORKERS
 from rukpak_py.controllers.reconcile_loop import work
 from rukpak_py.core.errors import UnavailableError
-from rukpak_py.core.metrics import QUEUE_DEPTH
+from rukpak_py.core.metrics import QUEUE_DEPTH, exported
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, BUNDLES
@@ -133,6 +133,7 @@ class Leader:
             await self._parts.api_server_addresses.refresh()
             self._parts.recorder.start()
             stack.push_async_callback(self._close_recorder)
+            stack.enter_context(exported(self._parts.object_metrics))
             await self._parts.cluster.start()
             stack.push_async_callback(self._parts.cluster.close)
             stack.push_async_callback(self._parts.inventory.close)
@@ -154,6 +155,7 @@ class Leader:
                 asyncio.create_task(self._parts.reapply(), name="reapplying"),
                 asyncio.create_task(self._parts.api_server_addresses.run(), name="addresses of the API server"),
                 asyncio.create_task(self._watch_queues(), name="queue depth"),
+                asyncio.create_task(self._parts.store_use.run(), name="store use"),
                 asyncio.create_task(self._kopf.run(), name="Kopf"),
             ]
             if self._parts.cluster.task is not None:

@@ -27,9 +27,11 @@ from rukpak_py.controllers.events import Recorder
 from rukpak_py.controllers.existence import ListedKind, MissedDeletions
 from rukpak_py.controllers.housekeeping import Housekeeping
 from rukpak_py.controllers.judging import Judging
+from rukpak_py.controllers.object_metrics import ObjectMetrics
 from rukpak_py.controllers.policy_guard import PolicyGuard
 from rukpak_py.controllers.ports import ValuesObject
 from rukpak_py.controllers.quota_watch import QuotaWatch
+from rukpak_py.controllers.store_use import StoreUse
 from rukpak_py.controllers.stored_content import StoredContent, StoredRenderings
 from rukpak_py.controllers.system_objects import DEFAULT_ACCOUNT, SystemObjects
 from rukpak_py.controllers.values_objects import AccountValuesObjects, StoredValuesObjects, SystemValuesObjects
@@ -221,6 +223,14 @@ class LeaderParts:
             every=settings.reapply_interval,
             look=self.router.deployments.queue.add,
         )
+        self.object_metrics = ObjectMetrics(
+            self.router.bundles.cache,
+            self.router.deployments.cache,
+            expiries=self.deployments.serving_secrets.expiries,
+            per_object=settings.per_object_metrics,
+            most=settings.limits.metrics_objects,
+        )
+        self.store_use = StoreUse({"bundles": settings.storage_dir, "uploads": settings.upload_dir})
         self._attach()
 
     @property

@@ -12,15 +12,18 @@ drains nothing: the next leader may begin within seconds.
 import asyncio
 import logging
 import os
+import platform
 import signal
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AsyncExitStack, suppress
 from functools import partial
+from importlib.metadata import version
 
 from rukpak_py import __version__
 from rukpak_py.api.names import OPERATOR_LEASE
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
+from rukpak_py.core.metrics import BUILD_INFO, IS_LEADER
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection, load_connection
@@ -54,6 +57,7 @@ async def run(settings: Settings, *, stopping: Callable[[float], None], limits: 
     `stopping` is told at the beginning of the end, how many seconds that may take.
     """
     LOG.info("rukpak-py %s, system namespace %s", __version__, settings.system_namespace)
+    BUILD_INFO.labels(__version__, platform.python_version(), version("kopf")).set(1)
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
@@ -251,6 +255,7 @@ class Replica:
             await self._elector.run(self._lead)
             return
         LOG.info("leading without a lease")
+        IS_LEADER.set(1)
         await self._lead()
 
     async def _may_lead(self) -> bool:

@@ -46,6 +46,7 @@ class Settings:
     content_url: str
     probes: Address
     metrics: Address
+    per_object_metrics: bool
     webhook: Address
     webhook_url: str
     webhook_client_ca: Path | None
@@ -106,6 +107,7 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         content_url=given["http_external_address"],
         probes=given["health_probe_bind_address"],
         metrics=given["metrics_bind_address"],
+        per_object_metrics=given["per_object_metrics"],
         webhook=given["webhook_bind_address"],
         webhook_url=given["webhook_url"],
         webhook_client_ca=given["webhook_client_ca"],
@@ -211,6 +213,14 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
     )
     add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=_address)
     add("--metrics-bind-address", ":8080", "address of /metrics", type=_address)
+    add(
+        "--per-object-metrics",
+        "true",
+        "export metrics of each Bundle and BundleDeployment; false: only how many there are (see docs/metrics.md)",
+        type=_flag,
+        nargs="?",
+        const=True,
+    )
     add("--webhook-bind-address", ":9443", "address of the admission webhooks", type=_address)
     add(
         "--webhook-url",

@@ -12,6 +12,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Protocol
 
 import msgspec
@@ -31,6 +32,7 @@ from rukpak_py.api.names import BUNDLE_PLURAL, BUNDLE_WEBHOOK_PATH, CONFIG_MAP_W
 from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, KIB, LimitError, Limits
 from rukpak_py.core.logs import BoundedLog, OnceLog
+from rukpak_py.core.metrics import WEBHOOK_SECONDS
 from rukpak_py.core.text import shown
 from rukpak_py.server.access import identity_of
 from rukpak_py.server.listener import PortSettings, admit, receiving
@@ -193,16 +195,23 @@ def webhook_app(
     """The application that answers reviews, on a path for each rule. `clients`: who may ask; None: anyone."""
     app = web.Application()
     reviews = reviews or ReviewsInFlight(limits)
-    rules: dict[str, Rule] = {BUNDLE_WEBHOOK_PATH: admission.bundle, CONFIG_MAP_WEBHOOK_PATH: admission.config_map}
+    rules: dict[str, tuple[str, Rule]] = {
+        BUNDLE_WEBHOOK_PATH: ("bundles", admission.bundle),
+        CONFIG_MAP_WEBHOOK_PATH: ("configmaps", admission.config_map),
+    }
     if crds is not None:
-        rules[CRD_WEBHOOK_PATH] = crds
-    for path, rule in rules.items():
-        app.router.add_post(path, _Webhook(rule, reviews, limits, clients).handle)
+        rules[CRD_WEBHOOK_PATH] = ("crds", crds)
+    for path, (name, rule) in rules.items():
+        app.router.add_post(path, _Webhook(name, rule, reviews, limits, clients).handle)
     return app
 
 
 class _Webhook:
-    def __init__(self, rule: Rule, reviews: ReviewsInFlight, limits: Limits, clients: ReviewClients | None) -> None:
+    def __init__(
+        self, name: str, rule: Rule, reviews: ReviewsInFlight, limits: Limits, clients: ReviewClients | None
+    ) -> None:
+        """`name`: of the rule, in metrics."""
+        self._name = name
         self._rule = rule
         self._reviews = reviews
         self._limits = limits
@@ -211,9 +220,21 @@ class _Webhook:
         self._denials = OnceLog(_LOG)
 
     async def handle(self, request: web.Request) -> web.Response:
+        began, result = perf_counter(), "failed"
+        try:
+            response, result = await self._answer(request)
+        except asyncio.CancelledError:
+            result = "gone"
+            raise
+        finally:
+            WEBHOOK_SECONDS.labels(self._name, result).observe(perf_counter() - began)
+        return response
+
+    async def _answer(self, request: web.Request) -> tuple[web.Response, str]:
+        """The answer, and the result as the metric has it."""
         if self._clients is not None:
             if (refusal := self._clients.refusal(request)) is not None:
-                return self._refused(*refusal)
+                return self._refused(*refusal), "refused"
             admit(request)
         with self._reviews.reception(_ender(request)) as reception:
             try:
@@ -221,15 +242,15 @@ class _Webhook:
                     body = await read_body(request, reception, self._reviews, self._limits)
                 return await self._judge(body)
             except LateError as error:
-                return self._refused(408, str(error))
+                return self._refused(408, str(error)), "refused"
             except LimitError as error:
-                return self._refused(413, str(error))
+                return self._refused(413, str(error)), "refused"
             except (ReviewError, ContentError, web.RequestPayloadError, HttpProcessingError) as error:
-                return self._refused(400, str(error))
+                return self._refused(400, str(error)), "refused"
             except RukPakError as error:
-                return self._refused(503, str(error))
+                return self._refused(503, str(error)), "failed"
 
-    async def _judge(self, body: bytes) -> web.Response:
+    async def _judge(self, body: bytes) -> tuple[web.Response, str]:
         review = read_review(body)
         decision = await self._rule(review)
         subject = shown(review.operation), shown(review.resource.resource), shown(review.namespace), shown(review.name)
@@ -238,7 +259,8 @@ class _Webhook:
             self._denials.tell(subject, f"denied: {operation} of {resource} {name!r}: {shown(decision.denials[0])}")
         else:
             self._denials.over(subject)
-        return web.Response(body=answer(review.uid, decision), content_type="application/json")
+        response = web.Response(body=answer(review.uid, decision), content_type="application/json")
+        return response, "denied" if decision.denials else "allowed"
 
     def _refused(self, status: int, text: str) -> web.Response:
         text = shown(text)

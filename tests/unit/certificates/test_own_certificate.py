@@ -18,6 +18,7 @@ from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, ErrorAnswer, NotFoundError, StaleError
 from rukpak_py.kube.resources import SECRETS, Resource
+from tests.scrapes import value
 
 HOSTS = ("localhost",)
 PROPAGATION = timedelta(seconds=60)
@@ -519,3 +520,16 @@ async def test_client_that_undoes_every_write_makes_the_passes_slow(cluster: Clu
         async with asyncio.timeout(1):
             await keeper.run(lambda: True, undo)
     assert passes <= 20
+
+
+async def test_expiries_are_exported_once_there_is_something_to_serve(
+    cluster: Cluster, keeper: CertificateKeeper
+) -> None:
+    await keeper.keep(leading=True)
+    served = x509.expiry(cluster.secrets[SecretName.SERVING].data["tls.crt"])
+    authority = x509.expiry(cluster.secrets[SecretName.SIGNER].data["tls.crt"])
+    assert served is not None
+    assert authority is not None
+    name = "rukpak_certificate_expiry_timestamp_seconds"
+    assert value(name, name=SecretName.SERVING) == served.timestamp()
+    assert value(name, name=SecretName.CA) == authority.timestamp()

@@ -12,8 +12,9 @@ from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.metadata import ObjectMeta
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_INSTANCE_KIND, BUNDLE_KIND
-from rukpak_py.controllers.events import Recorder, normal, warning
+from rukpak_py.controllers.events import EventNote, Recorder, normal, warning
 from rukpak_py.core.logs import JsonFormatter, TextFormatter
+from tests.scrapes import samples
 from tests.unit.controllers.values import bundle, deployment
 
 
@@ -93,3 +94,26 @@ def test_secret_values_of_an_object_are_hidden_in_its_events_and_lines(lines: Li
     uid = one.metadata.uid
     assert recorder.recorded == [("Pruned", f"a {uid}"), ("Failed", f"b {uid}")]
     assert [document["message"] for document in lines.documents] == [f"a {uid}", f"b {uid}"]
+
+
+@pytest.mark.parametrize(
+    ("note", "outcome"),
+    [
+        (normal("Installed", "x"), "installed"),
+        (normal("Upgraded", "x"), "upgraded"),
+        (warning("InstallFailed", "x"), "failed"),
+        (warning("UpgradeFailed", "x"), "failed"),
+        (warning("RolledBack", "x"), "rolled_back"),
+        (normal("Refreshed", "x"), None),
+    ],
+)
+def test_upgrades_of_deployments_are_counted_by_their_outcome(note: EventNote, outcome: str | None) -> None:
+    def counts() -> dict[str, float]:
+        return {dict(labels)["outcome"]: count for labels, count in samples("rukpak_upgrades_total").items()}
+
+    before = counts()
+    events = Recorder(cast("Any", Recorded()))
+    events.about(deployment(name="d")).emit([note])
+    events.about(bundle(name="b")).emit([note])
+    changed = {name: count - before.get(name, 0) for name, count in counts().items() if count != before.get(name, 0)}
+    assert changed == ({outcome: 1} if outcome is not None else {})

@@ -17,6 +17,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.server import admission as module
 from rukpak_py.server.admission import Admission, webhook_app
 from rukpak_py.server.review import BundleObject, ConfigMapObject, read_object
+from tests.scrapes import samples
 
 Document = dict[str, Any]
 Client = TestClient[Request, Application]
@@ -215,6 +216,34 @@ async def test_a_failing_port_is_told_as_unavailable(client: Client) -> None:
     async with client.post(BUNDLE_WEBHOOK_PATH, json=bundle_review(object=bundle(spec))) as response:
         assert response.status == 503
         assert await response.text() == "the API server does not answer"
+
+
+@pytest.mark.parametrize(
+    ("body", "result"),
+    [
+        (bundle_review(object=bundle(UPLOAD)), "allowed"),
+        (bundle_review(object=bundle(CONFIG_MAPS)), "denied"),
+        (config_map_review("DELETE"), "refused"),
+        (
+            bundle_review(
+                object=bundle(
+                    CONFIG_MAPS | {"source": {"type": "configMaps", "configMaps": [{"configMap": {"name": "broken"}}]}}
+                )
+            ),
+            "failed",
+        ),
+    ],
+)
+async def test_each_review_is_counted_by_its_result(client: Client, body: Document, result: str) -> None:
+    def counts() -> dict[str, float]:
+        found = samples("rukpak_webhook_request_duration_seconds_count")
+        return {dict(labels)["result"]: count for labels, count in found.items() if ("webhook", "bundles") in labels}
+
+    before = counts()
+    async with client.post(BUNDLE_WEBHOOK_PATH, json=body) as response:
+        await response.read()
+    changed = {name: count - before.get(name, 0) for name, count in counts().items() if count != before.get(name, 0)}
+    assert changed == {result: 1}
 
 
 @pytest.mark.parametrize(("method", "path", "status"), [("GET", BUNDLE_WEBHOOK_PATH, 405), ("POST", "/else", 404)])
