@@ -13,12 +13,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from tools import chart, policies, reference, rules, shipped
+from tools import chart, metrics, policies, reference, rules, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
 CHART_CRDS = Path("charts/rukpak/files/crds")
 CHART_POLICIES = Path("charts/rukpak/files/policies.yaml")
+METRICS = Path("docs/metrics.md")
 REFERENCE = Path("docs/reference.md")
 RULES = Path("docs/rules.md")
 INSTALL = Path("manifests/install.yaml")
@@ -40,6 +41,10 @@ def write_policies(root: Path) -> None:
 
 def write_reference(root: Path) -> None:
     _write(root / REFERENCE, reference.page(root / CRDS))
+
+
+def write_metrics(root: Path) -> None:
+    _write(root / METRICS, metrics.page((ROOT / METRICS).read_text(encoding="utf-8")))
 
 
 def write_rules(root: Path) -> None:
@@ -81,11 +86,12 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, RULES]
+    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, METRICS, RULES]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
         write_policies(Path(folder))
         write_reference(Path(folder))
+        write_metrics(Path(folder))
         write_rules(Path(folder))
         helm = chart.built_helm()
         if helm is None:
@@ -110,6 +116,7 @@ def main() -> int:
     write_crds(ROOT)
     write_policies(ROOT)
     write_reference(ROOT)
+    write_metrics(ROOT)
     write_rules(ROOT)
     helm = chart.helm()
     write_install_manifest(ROOT, helm)

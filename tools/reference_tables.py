@@ -1,4 +1,4 @@
-"""The tables of docs/reference.md that no CRD has: our labels, annotations and finalizers, and the metrics.
+"""The table of docs/reference.md that no CRD has: our labels, annotations and finalizers.
 
 Names come from the code. A name that is new there, and has no line here, is an error of `make generate`.
 """
@@ -7,10 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from prometheus_client import Counter, Gauge, Histogram
-
 from rukpak_py.api import names
-from rukpak_py.core import metrics
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -202,23 +199,10 @@ kubectl annotate bundledeployment NAME core.rukpak.io/refresh-at="$(date +%s)" -
 
 | name | kind | who sets it, and where | meaning |
 | --- | --- | --- | --- |"""
-METRICS_HEADER = """\
-## Metrics
-
-The operator serves them at `/metrics` on port 8080 (`--metrics-bind-address`), in the text format of Prometheus. A
-histogram has the series `_bucket`, `_sum` and `_count`. The metrics `process_*` and `python_*` are those of the
-Prometheus client for Python.
-
-| name | type | labels | meaning |
-| --- | --- | --- | --- |"""
 
 
 def marks() -> str:
     return "\n".join([MARKS_HEADER, *(_mark(constant) for constant in _constants()), ""])
-
-
-def metrics_table() -> str:
-    return "\n".join([METRICS_HEADER, *sorted(_metrics()), ""])
 
 
 def _constants() -> Iterator[str]:
@@ -232,14 +216,3 @@ def _mark(constant: str) -> str:
     kind = next(kind for suffix, kind in KINDS.items() if constant.endswith(suffix))
     where, meaning = MARKS[constant]
     return f"| `{getattr(names, constant)}` | {kind} | {where} | {meaning} |"
-
-
-def _metrics() -> Iterator[str]:
-    for metric in vars(metrics).values():
-        if not isinstance(metric, Counter | Gauge | Histogram):
-            continue
-        (family,) = metric.describe()
-        name = f"{family.name}_total" if family.type == "counter" else family.name
-        labels = ", ".join(f"`{label}`" for label in metric._labelnames)  # noqa: SLF001 - public nowhere
-        meaning = family.documentation.replace("<", "&lt;").replace(">", "&gt;")
-        yield f"| `{name}` | {family.type} | {labels} | {meaning} |"

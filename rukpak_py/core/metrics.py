@@ -287,7 +287,7 @@ SERVING_CERTIFICATE_EXPIRY = ObjectGauge(
     name="rukpak_serving_certificate_expiry_timestamp_seconds",
     documentation="When a certificate expires that the operator made for the webhooks of a BundleDeployment, by its "
     "Secret.",
-    labels=("deployment", "namespace", "secret"),
+    labels=("deployment", "secret_namespace", "secret"),
 )
 
 

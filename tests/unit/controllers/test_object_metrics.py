@@ -132,7 +132,7 @@ def test_certificates_are_those_of_deployments() -> None:
         (odd, "uid-of-shop", "soon"),
     ]
     found = scraped(deployed("shop"), expiries=expiries)
-    labels = {"deployment": "shop", "namespace": "shop", "secret": "hooks-cert"}
+    labels = {"deployment": "shop", "secret_namespace": "shop", "secret": "hooks-cert"}
     assert found["rukpak_serving_certificate_expiry_timestamp_seconds"] == [(labels, START)]
 
 
