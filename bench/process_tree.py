@@ -38,6 +38,12 @@ def pss_bytes(pid: int) -> int:
     return total
 
 
+def rss_bytes(pid: int) -> int:
+    """Resident memory of the process alone."""
+    lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    return next(int(line.split()[1]) * 1024 for line in lines if line.startswith("VmRSS:"))
+
+
 class PeakMemory:
     """The largest proportional set size of a process and its children while the block runs."""
 
