@@ -49,6 +49,7 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
         "release": f"{_COMMANDS}.release:release",
         "rollback": f"{_COMMANDS}.rollback:rollback",
         "run": f"{_COMMANDS}.run:run",
+        "ui": f"{_COMMANDS}.ui:ui",
         "version": f"{_COMMANDS}.version:version",
     },
 )

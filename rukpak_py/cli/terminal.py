@@ -6,7 +6,6 @@ direction of writing around. Colours and the progress line are for terminals onl
 
 import json
 import os
-import re
 import shutil
 import sys
 import textwrap
@@ -16,6 +15,8 @@ from importlib import import_module
 from typing import IO, Any
 
 import click
+
+from rukpak_py.core import visible
 
 
 class Exit(IntEnum):
@@ -38,25 +39,7 @@ _WIDEST = 10_000  # of lines for files and pipes, which are not wrapped
 _NARROWEST = 40
 _LEAST_ROOM = 30  # for lines of a second column
 _CODES = {"red": "31", "green": "32", "yellow": "33", "cyan": "36", "bold": "1", "dim": "2"}
-# C0 and C1 controls, DEL, line separators, marks of direction, the byte order mark, halves of surrogate pairs.
-_UNSAFE = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ufeff\ud800-\udfff"
-_UNSAFE_IN_LINE = re.compile(f"[{_UNSAFE}]")
-_UNSAFE_IN_TEXT = re.compile(f"[{_UNSAFE}]".replace(r"\x00-\x1f", r"\x00-\x08\x0b-\x1f"))
-
-
-def clean(text: str) -> str:
-    """One line: everything that is no visible character is written as its escape; line ends become blanks."""
-    return _UNSAFE_IN_LINE.sub(_escape, " ".join(text.splitlines()) if "\n" in text else text)
-
-
-def clean_text(text: str) -> str:
-    """The same for several lines, and for JSON, where such characters stand in strings only."""
-    return _UNSAFE_IN_TEXT.sub(_escape, text)
-
-
-def _escape(found: "re.Match[str]") -> str:
-    number = ord(found[0])
-    return " " if found[0] == "\t" else f"\\u{number:04x}"
+clean, clean_text = visible.clean, visible.clean_text
 
 
 class Style:

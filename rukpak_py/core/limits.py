@@ -88,6 +88,8 @@ class Limits:
     uploads: int = _limit(8, "number of uploads that are received at a time; others wait")
     permission_reports: int = _limit(4, "number of reports on permissions that are made at a time; others are refused")
     plan_reports: int = _limit(2, "number of plans of upgrades that are made at a time; others are refused")
+    page_requests: int = _limit(4, "number of pages for viewers that are made at a time; others wait")
+    page_seconds: int = _limit(30, "seconds that a page for viewers may take, waiting included")
     review_bytes: int = _limit(8 * MIB, "size of one admission review")
     reviews_bytes: int = _limit(
         64 * MIB, "size of all admission reviews together that are received or judged at a time; the oldest gives way"

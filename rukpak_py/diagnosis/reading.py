@@ -5,7 +5,7 @@ in the namespaces that are known of the deployment. Objects come whole only wher
 a Secret but its metadata is ever asked for.
 """
 
-from collections.abc import AsyncIterator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -56,7 +56,7 @@ _STATES = {
 }
 
 
-async def read_deployments(client: Client) -> AsyncIterator[BundleDeployment]:
+async def read_deployments(client: Client) -> AsyncGenerator[BundleDeployment, None]:
     """All of them, page by page: they are large, and callers keep little of each."""
     async with aclosing(client.list_by_page(BUNDLE_DEPLOYMENTS, params={}, page=PAGE, full=True)) as pages:
         async for page in pages:
@@ -64,10 +64,11 @@ async def read_deployments(client: Client) -> AsyncIterator[BundleDeployment]:
                 yield read_bundle_deployment(one.json or b"{}")
 
 
-async def read_summaries(client: Client) -> AsyncIterator[DeploymentSummary]:
+async def read_summaries(client: Client) -> AsyncGenerator[DeploymentSummary, None]:
     """The list of deployments."""
-    async for one in read_deployments(client):
-        yield summary_of(one)
+    async with aclosing(read_deployments(client)) as deployments:
+        async for one in deployments:
+            yield summary_of(one)
 
 
 async def read_view(client: Client, name: str, *, discovery: Discovery | None = None) -> DeploymentView:

@@ -34,6 +34,7 @@ def plan(*, name: str, exit_code: bool, output: str, **where: str) -> int:
     from rukpak_py.cli.cluster.session import with_cluster  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import plan as report  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import plan_markdown  # noqa: PLC0415 - the same
+    from rukpak_py.diagnosis.planned import is_empty  # noqa: PLC0415 - the same
 
     found = with_cluster(OperatorAt(**where), partial(planned_upgrade, deployment=name))
     match output:
@@ -43,4 +44,4 @@ def plan(*, name: str, exit_code: bool, output: str, **where: str) -> int:
             print_lines(plan_markdown.lines_of(found))
         case _:
             print_lines(report.lines_of(found, Style(sys.stdout)))
-    return Exit.NO if exit_code and not report.is_empty(found) else Exit.OK
+    return Exit.NO if exit_code and not is_empty(found) else Exit.OK

@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from rukpak_py.api.upgrades import Verdict
 from rukpak_py.apply.upgrade_document import PlannedObject, UpgradeDocument
 from rukpak_py.cli.reports import fields
-from rukpak_py.cli.reports import plan as report
 from rukpak_py.cli.terminal import clean
+from rukpak_py.diagnosis import planned
 
 _PUNCTUATION = re.compile(r"[!-+.:-@\[-`{-~]")  # of ASCII, but for three characters that begin nothing in a line
 _OPEN_UP_TO = 20  # objects that are shown without a click
@@ -20,15 +20,15 @@ _OPEN_UP_TO = 20  # objects that are shown without a click
 def lines_of(plan: UpgradeDocument) -> Iterator[str]:
     yield f"### {_title(plan)}"
     yield ""
-    if report.is_empty(plan):
-        yield f"{report.NOTHING_TO_DO.capitalize()}."
+    if planned.is_empty(plan):
+        yield f"{planned.NOTHING_TO_DO.capitalize()}."
         return
     yield "| | |"
     yield "| --- | --- |"
-    for name, value in report.summary(plan):
+    for name, value in planned.summary(plan):
         is_unsafe = name == "Verdict" and plan.verdict != Verdict.SAFE
         yield f"| {name} | {f'**{code(value)}**' if is_unsafe else code(value)} |"
-    for heading, lines, name in report.sections(plan):
+    for heading, lines, name in planned.sections(plan):
         yield ""
         yield f"#### {heading}"
         yield ""
@@ -39,7 +39,7 @@ def lines_of(plan: UpgradeDocument) -> Iterator[str]:
 
 
 def _title(plan: UpgradeDocument) -> str:
-    what, _, rest = report.title(plan).partition(" of BundleDeployment ")
+    what, _, rest = planned.title(plan).partition(" of BundleDeployment ")
     return f"{what} of BundleDeployment {code(rest)}"
 
 
@@ -59,13 +59,13 @@ def _objects(plan: UpgradeDocument) -> Iterator[str]:
 def _rows(one: PlannedObject) -> Iterator[str]:
     sign, _, how = fields.sign_of(one.action)
     notes = [how] if how else []
-    notes += fields.notes_of(one)
+    notes += planned.notes_of(one)
     notes += [f"and {one.left_out} more fields"] if one.left_out else []
-    yield f"| {code(sign)} | {code(fields.title(one.object))} | {code('; '.join(notes))} | | |"
+    yield f"| {code(sign)} | {code(planned.object_title(one.object))} | {code('; '.join(notes))} | | |"
     for field in one.fields:
         old, new = field.old, field.new
         if field.secret:
-            shown = fields.values_of(field)
+            shown = planned.values_of(field)
             old, new = (shown[0] if old is not None else None, shown[-1] if new is not None else None)
         yield f"| | | {code(field.path)} | {code(old or '')} | {code(new or '')} |"
 

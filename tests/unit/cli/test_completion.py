@@ -97,6 +97,7 @@ def test_without_a_word_kubectl_gets_the_commands(words: list[str]) -> None:
         "release",
         "rollback",
         "run",
+        "ui",
         "version",
         ":4",
     ]

@@ -45,7 +45,19 @@ def test_usage_shows_how_it_was_called(rukpakctl: CommandLine, called: str, name
 
 IN_A_CLUSTER = {
     (name,)
-    for name in ("check", "run", "content", "permissions", "release", "approve", "plan", "diff", "history", "rollback")
+    for name in (
+        "check",
+        "run",
+        "content",
+        "permissions",
+        "release",
+        "approve",
+        "plan",
+        "diff",
+        "history",
+        "rollback",
+        "ui",
+    )
 }
 
 
