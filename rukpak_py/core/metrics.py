@@ -208,7 +208,7 @@ MISSED_DELETIONS = Counter(
 )
 CONTENT_REQUESTS = Counter(
     "rukpak_content_requests",
-    "Requests for content and uploads, by what was asked for: bundles, uploads or other.",
+    "Requests for content and uploads, by what was asked for: bundles, uploads, permissions, plans, ui or other.",
     ["what", "method", "code"],
     registry=REGISTRY,
 )

@@ -113,6 +113,21 @@ class Connection:
     server_name: str | None = None  # the name in the server's certificate, where it is not the address
     namespace: str = "default"
     client_pair: bytes | None = field(default=None, repr=False)  # PEM: the client's certificate and its key
+    anonymous_tls: ssl.SSLContext | None = field(default=None, repr=False)  # as `tls`, without that certificate
+
+    def as_bearer(self, token: str) -> "Connection":
+        """The same server for another user, who has this token: no credential of this connection goes with it."""
+        if not token:
+            raise AccessError("there is no bearer token")
+        return Connection(
+            server=self.server,
+            tls=self.anonymous_tls,
+            token=FixedToken(token),
+            proxy=self.proxy,
+            server_name=self.server_name,
+            namespace=self.namespace,
+            anonymous_tls=self.anonymous_tls,
+        )
 
     def identify(self, tls: ssl.SSLContext) -> None:
         """Have it show the client's certificate, if there is one, to another server that the cluster vouches for."""
@@ -150,9 +165,11 @@ def _load(given: Path | None, context: str | None, environ: Mapping[str, str], s
 def _in_cluster(environ: Mapping[str, str], folder: Path) -> Connection:
     host, port = environ["KUBERNETES_SERVICE_HOST"], environ.get("KUBERNETES_SERVICE_PORT", "443")
     namespace = folder / "namespace"
+    tls = ssl.create_default_context(cafile=str(folder / "ca.crt"))
     return Connection(
         server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
-        tls=ssl.create_default_context(cafile=str(folder / "ca.crt")),
+        tls=tls,
+        anonymous_tls=tls,
         token=FileToken(folder / "token"),
         namespace=namespace.read_text().strip() if namespace.exists() else "default",
     )
@@ -172,6 +189,7 @@ def _from_kubeconfig(path: Path, context: str | None) -> Connection:
         return Connection(
             server=server.rstrip("/"),
             tls=_tls(cluster, user, path.parent) if server.startswith("https:") else None,
+            anonymous_tls=_tls(cluster, {}, path.parent) if server.startswith("https:") else None,
             token=_token(user, cluster, path, lambda: _entry(_read_kubeconfig(path), "users", "user", account, path)),
             proxy=cluster.get("proxy-url"),
             server_name=cluster.get("tls-server-name"),

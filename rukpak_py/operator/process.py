@@ -41,6 +41,7 @@ from rukpak_py.server.admission import Admission
 from rukpak_py.server.content import ContentApp
 from rukpak_py.server.forwarding import ContentListener
 from rukpak_py.server.listener import Listener
+from rukpak_py.server.page.bearer import PageSettings
 from rukpak_py.server.server_tls import ServerTls, client_authority
 from rukpak_py.server.uploads import LiveBundles, Uploads
 from rukpak_py.server.web import metrics_app, metrics_port, probe_app, probe_port
@@ -117,7 +118,7 @@ class Replica:
             on_restore=self._watchdog.etcd_restored,
             on_end=lambda: stopping(STOP_SECONDS),
         )
-        self._content = self._content_listener(vital)
+        self._content = self._content_listener(vital, connection)
         self._threads = ThreadPoolMonitor()
         self._leads = False
 
@@ -188,7 +189,7 @@ class Replica:
             self._content,
         ]
 
-    def _content_listener(self, client: Client) -> ContentListener:
+    def _content_listener(self, client: Client, connection: Connection) -> ContentListener:
         """Every replica listens, the leader has the content. `client` is without a fence: it writes nothing."""
         settings, served, bundles = self._settings, self._leader.served, LiveBundles(client)
         reviews = ApiReviews(client)
@@ -207,6 +208,9 @@ class Replica:
             plans=self._leader.plan_of,
             may_impersonate=reviews.may_impersonate,
             limits=settings.limits,
+            page=PageSettings(connection=connection, troubleshooting=settings.page_troubleshooting)
+            if settings.page
+            else None,
         )
         tls = ServerTls(self._certificates.pair, partial(client_authority, client))
         return ContentListener(app, settings.content, tls, settings.limits, leader=self._address_of_leader)

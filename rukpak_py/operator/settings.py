@@ -44,6 +44,8 @@ class Settings:
     upload_dir: Path
     content: Address
     content_url: str
+    page: bool
+    page_troubleshooting: str
     probes: Address
     metrics: Address
     per_object_metrics: bool
@@ -105,6 +107,8 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         upload_dir=given["upload_storage_dir"],
         content=given["http_bind_address"],
         content_url=given["http_external_address"],
+        page=given["page"],
+        page_troubleshooting=given["page_troubleshooting_url"],
         probes=given["health_probe_bind_address"],
         metrics=given["metrics_bind_address"],
         per_object_metrics=given["per_object_metrics"],
@@ -211,6 +215,16 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "in a cluster, and localhost elsewhere",
         type=_url,
     )
+    add(
+        "--page",
+        "false",
+        "serve the page at /ui/ of --http-bind-address, to users whose bearer token comes with each request (see "
+        "docs/page.md)",
+        type=_flag,
+        nargs="?",
+        const=True,
+    )
+    add("--page-troubleshooting-url", "", "URL of docs/troubleshooting.md, where you serve it, for links of the page")
     add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=_address)
     add("--metrics-bind-address", ":8080", "address of /metrics", type=_address)
     add(

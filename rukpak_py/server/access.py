@@ -30,6 +30,7 @@ REVIEWS = 8  # at a time: callers without any right must not keep the operator f
 
 PERMISSIONS_PATH = "/permissions/"  # and the name of a BundleDeployment
 PLANS_PATH = "/plans/"  # the same
+PAGE_PATH = "/ui/"
 _VERBS = {"GET": "get", "HEAD": "get", "PUT": "update", "POST": "create", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -91,7 +92,12 @@ class ApiReviews:
         return Identity(user=user.username, uid=user.uid, groups=user.groups, extra=user.extra)
 
     async def is_allowed(self, identity: Identity, verb: str, path: str) -> bool:
-        """Permissions and the plan of a deployment are for users who may read the deployment."""
+        """Permissions and the plan of a deployment are for users who may read the deployment.
+
+        The page is for every user that the API server knows: it judges each of the reads that the page makes.
+        """
+        if path == PAGE_PATH:
+            return True
         if path.startswith((PERMISSIONS_PATH, PLANS_PATH)):
             name = path.split("/", 2)[2]
             what = {"group": GROUP, "resource": BUNDLE_DEPLOYMENT_PLURAL, "name": name}

@@ -5,6 +5,7 @@
     PUT       /uploads/<bundle>.tgz    upload
     GET, HEAD /permissions/<name>      permissions that the account of a BundleDeployment needs, and those that it lacks
     GET, HEAD /plans/<name>            what a BundleDeployment would do by its template now
+    GET, HEAD /ui/…                    the page, where it is switched on (see `page`)
 
 Callers without the right learn nothing about what exists, and lose their connection. Only the leader has content;
 another replica answers here only when it cannot pass a connection on (see `forwarding`).
@@ -13,6 +14,7 @@ another replica answers here only when it cannot pass a connection on (see `forw
 import asyncio
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -24,11 +26,12 @@ from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.conditions import find_condition, first_line
 from rukpak_py.api.names import ConditionType
-from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError
+from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.metrics import CONTENT_REQUESTS
 from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.server.access import (
+    PAGE_PATH,
     PERMISSIONS_PATH,
     PLANS_PATH,
     AccessControl,
@@ -41,6 +44,8 @@ from rukpak_py.server.access import (
 )
 from rukpak_py.server.archives import Archive, send
 from rukpak_py.server.listener import admit
+from rukpak_py.server.page.application import HEADERS, Page
+from rukpak_py.server.page.bearer import UNKNOWN_VIEWER, PageSettings, bearer_viewers
 from rukpak_py.server.uploads import LiveBundles, UploadRefusedError, Uploads
 
 _LOG = logging.getLogger(__name__)
@@ -82,9 +87,10 @@ class ContentApp:
         plans: Report,
         may_impersonate: Callable[[Identity, Account], Awaitable[bool]],
         limits: Limits,
+        page: PageSettings | None = None,
     ) -> None:
         """`permissions`, `plans`: by the name of a BundleDeployment, as JSON, for clients that may impersonate its
-        account.
+        account. `page`: None where it is not served.
 
         None: there is no such deployment. The class of its error decides the status; see `report_errors`.
         """
@@ -99,6 +105,7 @@ class ContentApp:
         self._places = asyncio.Semaphore(limits.uploads)
         self._permission_places = asyncio.Semaphore(limits.permission_reports)
         self._plan_places = asyncio.Semaphore(limits.plan_reports)
+        self._page = self._page_of(page) if page is not None else None
 
     def application(self) -> web.Application:
         app = web.Application(middlewares=[self._guard])
@@ -107,26 +114,52 @@ class ContentApp:
         app.router.add_put(f"/uploads/{_NAME}.tgz", self._put_upload)
         app.router.add_get(f"{PERMISSIONS_PATH}{_NAME}", self._get_permissions)
         app.router.add_get(f"{PLANS_PATH}{_NAME}", self._get_plan)
+        if self._page is not None:
+            app.router.add_routes(self._page.routes(PAGE_PATH.rstrip("/")))
         return app
+
+    def _page_of(self, settings: PageSettings) -> Page:
+        viewers = bearer_viewers(
+            settings.connection,
+            token=lambda request: _credentials_of(request).token,
+            name=lambda request: request[_IDENTITY].user,
+            plan=self._plan_for_page,
+        )
+        return Page(viewers, limits=self._limits, troubleshooting=settings.troubleshooting)
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         what = request.path.removeprefix("/").partition("/")[0]
-        what = what if what in {"bundles", "uploads", "permissions", "plans"} else "other"
+        what = what if what in {"bundles", "uploads", "permissions", "plans", "ui"} else "other"
         method = request.method if request.method in _METHODS else "other"
         code = 499  # the client went away, or was sent away
         try:
-            response = await self._admit(request, handler)
+            if self._page is not None and request.path.startswith(PAGE_PATH):
+                response = await self._admit_to_page(request, handler)
+            else:
+                response = await self._admit(request, handler, request.path)
             code = response.status
         finally:
             CONTENT_REQUESTS.labels(what, method, str(code)).inc()
         return response
 
-    async def _admit(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+    async def _admit_to_page(self, request: web.Request, handler: Handler) -> web.StreamResponse:
+        if not _credentials_of(request).token:
+            response: web.StreamResponse = _refused(_text(401, UNKNOWN_VIEWER, headers={"WWW-Authenticate": "Bearer"}))
+        else:
+            response = await self._admit(request, handler, PAGE_PATH)
+        response.headers.update(HEADERS)
+        return response
+
+    async def _admit(self, request: web.Request, handler: Handler, path: str) -> web.StreamResponse:
+        """`path`: for which the right is asked."""
+        credentials = _credentials_of(request)
+        if path == PAGE_PATH:
+            credentials = replace(credentials, certificate=None)
         if (why := self._content.unavailable()) is not None:
             return _later(why)
         try:
-            identity = await self._access.check(_credentials_of(request), request.method, request.path)
+            identity = await self._access.check(credentials, request.method, path)
         except UnauthenticatedError as error:
             return _refused(_text(401, str(error), headers={"WWW-Authenticate": "Bearer"}))
         except ForbiddenPathError as error:
@@ -171,6 +204,22 @@ class ContentApp:
 
     async def _get_plan(self, request: web.Request) -> web.StreamResponse:
         return await self._report(request, self._plans, self._plan_places, "plan_reports")
+
+    async def _plan_for_page(self, request: web.Request, name: str) -> bytes | None:
+        """The plan, after the checks of GET /plans/<name>."""
+        credentials = replace(_credentials_of(request), certificate=None)
+        try:
+            identity = await self._access.check(credentials, "GET", f"{PLANS_PATH}{name}")
+        except ForbiddenPathError as error:
+            raise AccessError(
+                f'user {request[_IDENTITY].user} may not get bundledeployments.core.rukpak.io "{name}": its plan is'
+                " for users who may"
+            ) from error
+        if self._plan_places.locked():
+            limit = self._limits.exceeded("plan_reports", "the number of plans that are made now")
+            raise UnavailableError(str(limit))
+        async with self._plan_places:
+            return await self._plans(name, partial(self._may_impersonate, identity))
 
     async def _report(
         self, request: web.Request, make: Report, places: asyncio.Semaphore, limit: str

@@ -47,6 +47,10 @@ class _KubeconfigViewer:
         self.discovery = Discovery(self.cluster.client)
 
     @property
+    def server(self) -> str:
+        return self.client.server
+
+    @property
     def client(self) -> Client:
         return self.cluster.client
 
@@ -57,7 +61,7 @@ class _KubeconfigViewer:
 class LoopbackPage:
     """The page on a port of loopback. `url` has the secret."""
 
-    def __init__(self, cluster: ClusterSession, *, port: int, documents: str, limits: Limits) -> None:
+    def __init__(self, cluster: ClusterSession, *, port: int, troubleshooting: str, limits: Limits) -> None:
         self._secret = secrets.token_urlsafe(32)
         viewer = _KubeconfigViewer(cluster=cluster)
 
@@ -65,7 +69,7 @@ class LoopbackPage:
         async def viewers(_request: web.Request) -> AsyncIterator[Viewer]:
             yield viewer
 
-        page = Page(viewers, limits=limits, documents=documents)
+        page = Page(viewers, limits=limits, troubleshooting=troubleshooting)
         app = web.Application(middlewares=[self._guard])
         app.router.add_routes(page.routes(f"/{self._secret}"))
         settings = PortSettings(
@@ -109,13 +113,13 @@ def _refused(status: int, text: str) -> web.Response:
 
 
 async def serve(
-    cluster: ClusterSession, *, port: int, documents: str, opens: bool, started: Callable[[str], None]
+    cluster: ClusterSession, *, port: int, troubleshooting: str, opens: bool, started: Callable[[str], None]
 ) -> None:
     """Serve until Ctrl-C or SIGTERM. `started` hears the address."""
     stop = asyncio.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
-    page = LoopbackPage(cluster, port=port, documents=documents, limits=Limits.from_environment())
+    page = LoopbackPage(cluster, port=port, troubleshooting=troubleshooting, limits=Limits.from_environment())
     async with page.served():
         with _opening_file(page.url) as file:
             started(page.url)

@@ -49,13 +49,19 @@ HEADERS: Mapping[str, str] = {
 
 
 class Viewer(Protocol):
-    """For whom a page is made. `name`: empty where it is not known. Client and discovery: with the viewer's rights."""
+    """For whom a page is made. `name`, `server`: what the header shows of user and API server; empty: nothing.
+
+    Client and discovery have the viewer's rights.
+    """
 
     @property
     def client(self) -> Client: ...
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def server(self) -> str: ...
 
     @property
     def discovery(self) -> Discovery: ...
@@ -76,10 +82,10 @@ class _Asked:
 
 
 class Page:
-    def __init__(self, viewers: Viewers, *, limits: Limits, documents: str = "") -> None:
-        """`documents`: URL under which the pages of `docs/` are found; empty: they are named, not linked."""
+    def __init__(self, viewers: Viewers, *, limits: Limits, troubleshooting: str = "") -> None:
+        """`troubleshooting`: URL of that page of the documentation; empty: it is named, not linked."""
         self._viewers = viewers
-        self._documents = documents
+        self._troubleshooting = troubleshooting
         self._places = asyncio.Semaphore(limits.page_requests)
         self._seconds = limits.page_seconds
 
@@ -96,10 +102,15 @@ class Page:
         self, root: str, make: Callable[[_Asked], Awaitable[bytes]]
     ) -> Callable[[web.Request], Awaitable[web.Response]]:
         async def handler(request: web.Request) -> web.Response:
-            frame = Frame(root=root, documents=self._documents)
+            frame = Frame(root=root, troubleshooting=self._troubleshooting)
             try:
                 async with asyncio.timeout(self._seconds), self._places, self._viewers(request) as viewer:
-                    frame = Frame(root=root, documents=self._documents, server=viewer.client.server, viewer=viewer.name)
+                    frame = Frame(
+                        root=root,
+                        troubleshooting=self._troubleshooting,
+                        server=viewer.server,
+                        viewer=viewer.name,
+                    )
                     asked = _Asked(frame=frame, viewer=viewer, request=request, now=datetime.now(UTC))
                     return html(200, await make(asked))
             except TimeoutError:

@@ -63,7 +63,7 @@ def _why(frame: Frame, found: Explanation, now: datetime) -> Element:
         element("h2", _question(found.state), id="why-title"),
         element("p", found.sentence, class_="sentence"),
         element("p", element("strong", "What to do: "), found.to_do, class_="to-do") if found.to_do else None,
-        _documents(frame, found),
+        _troubleshooting(frame, found),
         element("ul", [element("li", line) for line in found.others], class_="others") if found.others else None,
         _events_table("Events of the object that fails", found.events, now) if found.events else None,
         id="why",
@@ -76,13 +76,13 @@ def _question(state: State) -> str:
     return "State" if state.is_at_rest else "Why it is not ready"
 
 
-def _documents(frame: Frame, found: Explanation) -> Element | None:
+def _troubleshooting(frame: Frame, found: Explanation) -> Element | None:
     if not found.anchor or found.state is State.READY:
         return None
-    if not frame.documents:
+    if not frame.troubleshooting:
         return element("p", "More: ", code(f"{TROUBLESHOOTING}#{found.anchor}"), class_="more")
-    address = f"{frame.documents.rstrip('/')}/troubleshooting.md#{found.anchor}"
-    link = element("a", f"Troubleshooting: {found.reason}", href=address, rel="noreferrer", id="documents")
+    address = f"{frame.troubleshooting}#{found.anchor}"
+    link = element("a", f"Troubleshooting: {found.reason}", href=address, rel="noreferrer", id="troubleshooting")
     return element("p", link, class_="more")
 
 

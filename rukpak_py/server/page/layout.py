@@ -16,13 +16,13 @@ PRODUCT = "rukpak"
 class Frame:
     """`root`: `./` for the list itself. `server`, `viewer`: whose cluster is shown to whom; empty: not known.
 
-    `documents`: URL of the documentation; empty: no link leads there.
+    `troubleshooting`: URL of that page of the documentation; empty: no link leads there.
     """
 
     root: str
     server: str = ""
     viewer: str = ""
-    documents: str = ""
+    troubleshooting: str = ""
 
 
 def page(

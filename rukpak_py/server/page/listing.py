@@ -55,7 +55,7 @@ class Query:
             "state": str(self.state or ""),
             "page": str(self.page) if self.page > 1 else "",
         }
-        asked = urlencode({name: value for name, value in given.items() if value})
+        asked = urlencode({name: value for name, value in given.items() if value}, errors="replace")
         return f"./?{asked}" if asked else "./"
 
 
