@@ -49,6 +49,10 @@ build: env ## dist/: the wheel and the source archive
 	@rm -rf dist
 	@$(PYTHON) -m build --no-isolation --outdir dist .
 
+.PHONY: docs
+docs: env ## build/site, the documents as a searchable site
+	@.ci/docs
+
 .PHONY: bench
 bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
 	@$(PYTHON) bench/yaml_loading.py

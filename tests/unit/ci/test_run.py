@@ -27,7 +27,7 @@ if matches "$FAILS"; then exit 1; fi
 NO_ENGINE = "docker info|podman info"
 AS_ROOT = os.geteuid() == 0
 STEPS = (
-    *("make lint", "pytest tests", "make test", "make image", "make e2e-kind", "e2e.cluster.traces"),
+    *("make lint", "make docs", "pytest tests", "make test", "make image", "make e2e-kind", "e2e.cluster.traces"),
     *("e2e.cluster.binaries helm",),
     *(("make e2e TESTS",) if AS_ROOT else ()),
 )

@@ -1,4 +1,4 @@
-"""The pages about the command line, run: every command of a page prints what the page shows, 100 columns wide."""
+"""The pages that need no cluster, run: every command of a page prints what the page shows, 100 columns wide."""
 
 import os
 import re
@@ -16,7 +16,7 @@ from tests.unit.cli.running import ROOT, program
 from tests.unit.cli.test_program import every_command
 
 PAGES = [
-    *(ROOT / "docs" / name for name in ("cli.md", "catalogs.md", "making-a-catalog.md")),
+    *(ROOT / "docs" / name for name in ("cli.md", "catalogs.md", "making-a-catalog.md", "plain-manifests.md")),
     *sorted((ROOT / "docs/cli").glob("*.md")),
 ]
 
