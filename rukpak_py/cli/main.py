@@ -43,14 +43,17 @@ def _print_version(context: click.Context, _option: click.Parameter, asked: bool
         "completion": f"{_COMMANDS}.completion:completion",
         "content": f"{_COMMANDS}.content:content",
         "diff": f"{_COMMANDS}.live_diff:diff",
+        "get": f"{_COMMANDS}.get:get",
         "history": f"{_COMMANDS}.history:history",
         "permissions": f"{_COMMANDS}.deployment_permissions:permissions",
         "plan": f"{_COMMANDS}.plan:plan",
         "release": f"{_COMMANDS}.release:release",
         "rollback": f"{_COMMANDS}.rollback:rollback",
         "run": f"{_COMMANDS}.run:run",
+        "tree": f"{_COMMANDS}.tree:tree",
         "ui": f"{_COMMANDS}.ui:ui",
         "version": f"{_COMMANDS}.version:version",
+        "why": f"{_COMMANDS}.why:why",
     },
 )
 @click.option(

@@ -135,15 +135,21 @@ class DeploymentView:
         return next((one for one in self.bundles if one.is_wanted), None)
 
     def unhealthy(self) -> Iterator[ObjectView]:
-        """Objects that are not at rest, the worst first."""
-        yield from sorted((one for one in self.objects if not one.state.is_at_rest), key=lambda one: one.state.rank)
+        """Objects that are not at rest, the worst first; of those alike, the one whose cause is known best."""
+        yield from sorted((one for one in self.objects if not one.state.is_at_rest), key=_badness)
+
+
+def _badness(one: ObjectView) -> tuple[int, int, ObjectKey]:
+    has_failed_container = one.container is not None and bool(one.container.name)
+    return one.state.rank, 0 if has_failed_container else 1 if one.reason else 2, one.key
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Explanation:
     """Answer to the question why a deployment is not ready: the first failing thing, and the way out.
 
-    `cause`: a key of the table of ways out. `about`: the object that fails. `anchor`: of the troubleshooting page.
+    `cause`: a key of the table of ways out. `about`: the object that fails; the sentence names it where it is another
+    one than the deployment. `anchor`: of the troubleshooting page.
     """
 
     state: State

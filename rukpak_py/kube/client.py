@@ -29,7 +29,7 @@ from rukpak_py.kube.answers import (
 from rukpak_py.kube.calls import JSON, Call, HttpAnswer, Lane, Repeat
 from rukpak_py.kube.config import Connection
 from rukpak_py.kube.metadata import LiveObject, Metadata
-from rukpak_py.kube.resources import Resource
+from rukpak_py.kube.resources import PODS, Resource
 from rukpak_py.kube.transport import Transport
 from rukpak_py.kube.watching import Batch, events_of
 
@@ -38,6 +38,7 @@ JSON_PATCH = "application/json-patch+json"
 APPLY_PATCH = "application/apply-patch+yaml"
 METADATA_ONLY = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 METADATA_LIST = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1,application/json"
+ANYTHING = "*/*"
 PAGE = 500
 TRY_SECONDS = 10.0  # for a watch to begin
 
@@ -125,6 +126,25 @@ class Client:
     async def get_metadata(self, resource: Resource, namespace: str, name: str) -> Metadata:
         call = Call(method="GET", verb="get", resource=resource, namespace=namespace, name=name, accept=METADATA_ONLY)
         return read_object(resource, await self._send(call), full=False).metadata
+
+    async def log(
+        self, namespace: str, pod: str, container: str, *, lines: int, most: int, previous: bool = False
+    ) -> bytes:
+        """The last lines of a container, of its run before this one where `previous`; `most`: bytes."""
+        params = {"container": container, "tailLines": str(lines), "limitBytes": str(most)}
+        call = Call(
+            method="GET",
+            verb="get",
+            resource=PODS,
+            namespace=namespace,
+            name=pod,
+            subresource="log",
+            params={**params, "previous": "true"} if previous else params,
+            accept=ANYTHING,
+            most=most + 1,
+            repeat=Repeat.UNTOUCHED,
+        )
+        return (await self._send(call)).body
 
     async def list_metadata(
         self,

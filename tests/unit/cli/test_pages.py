@@ -44,7 +44,20 @@ def test_every_command_has_a_page() -> None:
         if path[:1] == ("bundle",) and len(path) == 2:
             assert f"rukpakctl bundle {path[1]}`](cli/{path[1]}.md)" in overview
             assert (ROOT / f"docs/cli/{path[1]}.md").exists()
-    for name in ("check", "run", "content", "plan", "approve", "history", "rollback", "release", "ui"):
+    for name in (
+        "check",
+        "run",
+        "content",
+        "plan",
+        "approve",
+        "history",
+        "rollback",
+        "release",
+        "get",
+        "tree",
+        "why",
+        "ui",
+    ):
         assert f"rukpakctl {name}`](cli/{name}.md)" in overview
 
 

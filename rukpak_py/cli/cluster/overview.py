@@ -1,0 +1,26 @@
+"""Rows of `rukpakctl get`: all BundleDeployments, or those of the given names."""
+
+from collections.abc import Sequence
+
+from rukpak_py.api.reading import read_bundle_deployment
+from rukpak_py.cli.cluster.deployments import kinds_of_operator
+from rukpak_py.diagnosis.model import DeploymentSummary
+from rukpak_py.diagnosis.reading import read_summaries
+from rukpak_py.diagnosis.verdicts import summary_of
+from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
+
+
+async def read_rows(client: Client, names: Sequence[str]) -> tuple[list[DeploymentSummary], list[str]]:
+    """The rows, and the names of which there is no BundleDeployment. No names: all."""
+    with kinds_of_operator():
+        if not names:
+            return [row async for row in read_summaries(client)], []
+        rows, absent = list[DeploymentSummary](), list[str]()
+        for name in dict.fromkeys(names):
+            try:
+                rows.append(summary_of(read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))))
+            except NotFoundError:
+                absent.append(name)
+        return rows, absent

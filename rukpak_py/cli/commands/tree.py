@@ -1,0 +1,34 @@
+"""`rukpakctl tree`."""
+
+import sys
+from functools import partial
+
+import click
+
+from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
+
+
+@click.command(epilog=epilog(failed="there is no such BundleDeployment, or the cluster refused"))
+@deployment_argument()
+@click.option("--all", "everything", is_flag=True, help="List every healthy object, too.")
+@output_option("text", "json")
+def tree(*, name: str, everything: bool, output: str) -> int:
+    """Show a BundleDeployment as a tree: its Bundles, its objects and their health.
+
+    Healthy objects of a kind are one line. A workload that is not healthy is shown with its pods.
+
+    All requests have your own rights, and what you may not list is a line of its own. Content of Secrets is never
+    read: metadata is enough.
+    """
+    from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - other commands must not pay for it
+    from rukpak_py.cli.cluster.views import view_of  # noqa: PLC0415 - the same
+    from rukpak_py.cli.reports import tree as report  # noqa: PLC0415 - the same
+
+    view = with_client(partial(view_of, name=name))
+    if output == "json":
+        print_json(report.document(view))
+    else:
+        print_lines(report.lines_of(view, Style(sys.stdout), everything=everything))
+    return Exit.OK
