@@ -33,7 +33,16 @@ from rukpak_py.apply.health.rules import ROUTES, rule_of
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.core.text import excerpt
 
-__all__ = ["MESSAGE_CHARACTERS", "Health", "HealthStatus", "cause_among", "describe", "has_health", "judge"]
+__all__ = [
+    "MESSAGE_CHARACTERS",
+    "Health",
+    "HealthStatus",
+    "cause_among",
+    "describe",
+    "describe_briefly",
+    "has_health",
+    "judge",
+]
 
 _POD = GroupKind("", "Pod")
 _API_SERVICE = GroupKind("apiregistration.k8s.io", "APIService")
@@ -124,10 +133,19 @@ def _judge(kind: GroupKind, obj: Manifest, now: datetime | None) -> Health:
 
 
 def describe(key: ObjectKey, health: Health, of_pods: str = "") -> str:
-    """The line about an object that is not healthy. `of_pods`: what its pods say."""
-    message = " ".join(excerpt(health.message, MESSAGE_CHARACTERS).split())
+    """The line about an object that is not healthy, upstream's text first. `of_pods`: what its pods say."""
+    message = _symptom(health)
     why = message if key.group_kind == _API_SERVICE else f"object {health.status}: {message}"
     return "; ".join(part for part in (f"{key}: {why}", health.cause, of_pods) if part)
+
+
+def describe_briefly(key: ObjectKey, health: Health, of_pods: str = "") -> str:
+    """The same for where one line has room: the cause first, and the symptom alone where no cause is known."""
+    return f"{key}: {'; '.join(part for part in (of_pods, health.cause) if part) or _symptom(health)}"
+
+
+def _symptom(health: Health) -> str:
+    return " ".join(excerpt(health.message, MESSAGE_CHARACTERS).split())
 
 
 def _group_kind(obj: Manifest) -> GroupKind:

@@ -2,6 +2,7 @@
 
 Kubelet, scheduler and controllers write these texts, registries and runtimes some words in them: hostile input, so
 each is cut before it is used, and has one line. What a container wrote at its end is never shown: it may hold secrets.
+The cause comes first and the pod and its image last, because conditions cut long lines at their end.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -43,7 +44,8 @@ def cause_among(pods: Iterable[Manifest]) -> str:
     for find in (_stopped, _waiting):
         for pod in newest:
             if cause := _read(find, pod):
-                return f"Pod {_name(pod)}: {cause}"
+                image = _read(_image, pod)
+                return f"{cause} (Pod {_name(pod)}{f', image {image}' if image else ''})"
     return ""
 
 
@@ -58,7 +60,8 @@ def _job(obj: Manifest) -> str:
 
 
 def _pod(obj: Manifest) -> str:
-    return _stopped(obj) or _waiting(obj)
+    cause, image = _stopped(obj) or _waiting(obj), _image(obj)
+    return f"{cause} (image {image})" if cause and image else cause
 
 
 def _claim(obj: Manifest) -> str:
@@ -116,7 +119,7 @@ def _stopped(pod: Manifest) -> str:
         return ""
     for container in _containers(pod):
         if cause := _container_stopped(container):
-            return f"{_container_name(container)}: {cause}"
+            return f"container {_container_name(container)}: {cause}"
     scheduled = condition(pod, "PodScheduled")
     if scheduled is not None and scheduled.is_false and scheduled.reason:
         return _said(scheduled.reason, scheduled.message)
@@ -147,7 +150,7 @@ def _waiting(pod: Manifest) -> str:
         return "it is being deleted"
     for container in _containers(pod):
         if reason := text(container, "state.waiting.reason"):
-            return f"{_container_name(container)}: {_said(reason, text(container, 'state.waiting.message'))}"
+            return f"container {_container_name(container)}: {_said(reason, text(container, 'state.waiting.message'))}"
     ready = condition(pod, "Ready")
     return _said(ready.reason, ready.message) if ready is not None and ready.is_false else ""
 
@@ -158,8 +161,17 @@ def _containers(pod: Manifest) -> Iterator[Manifest]:
 
 
 def _container_name(container: Manifest) -> str:
-    name, image = text(container, "name"), text(container, "image")
-    return f'container "{_short(name, NAME_CHARACTERS)}" (image {_short(image, NAME_CHARACTERS)})'
+    return _short(text(container, "name"), NAME_CHARACTERS)
+
+
+def _image(pod: Manifest) -> str:
+    """The image of the container that is the cause; empty: none is."""
+    if value_at(pod, "metadata.deletionTimestamp") is not None:
+        return ""
+    stopped = (one for one in _containers(pod) if _container_stopped(one))
+    waiting = (one for one in _containers(pod) if text(one, "state.waiting.reason"))
+    first = next(stopped, None) or (None if _stopped(pod) else next(waiting, None))
+    return _short(text(first, "image"), NAME_CHARACTERS) if first is not None else ""
 
 
 def _said(reason: str, message: str) -> str:

@@ -15,7 +15,7 @@ from time import monotonic
 from rukpak_py.api.bundle_deployment import BundleDeployment, InstallOutcome, KeptObject
 from rukpak_py.api.deployment_spec import PatchTarget, Prune, PruneWhen
 from rukpak_py.api.install_options import options_of
-from rukpak_py.apply.health import describe, has_health
+from rukpak_py.apply.health import Health, describe, describe_briefly, has_health
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.ownership import SharedObject
@@ -29,7 +29,7 @@ from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.facts import fact_of, in_seconds, is_open, look_again
 from rukpak_py.controllers.deployment.history import installed_change
 from rukpak_py.controllers.deployment.planning import Planned
-from rukpak_py.controllers.deployment.pod_causes import ASK_AGAIN_SECONDS, has_failed
+from rukpak_py.controllers.deployment.pod_causes import FIRST_SECONDS, has_failed, next_look, workloads
 from rukpak_py.controllers.deployment.state import differences
 from rukpak_py.controllers.result import object_details as details
 from rukpak_py.controllers.result.cause_table import TABLE, WAIT_QUIET_SECONDS
@@ -77,18 +77,21 @@ class AfterApply:
 
     # Health
 
-    async def _pod_causes(self, attempt: Attempt, unhealthy: Sequence[ObservedObject]) -> Mapping[ObjectKey, str]:
-        """Causes for workloads that failed, or have been unhealthy for so long that this counts as a failure."""
+    async def _pod_causes(
+        self, attempt: Attempt, unhealthy: Sequence[ObservedObject]
+    ) -> tuple[Mapping[ObjectKey, str], list[Fact]]:
+        """Causes for workloads that failed, or have been unhealthy for some seconds, and when to look again."""
         waits, later = attempt.state.waits, TABLE[Cause.UNHEALTHY].later
         if not unhealthy or later is None:
             waits.over("causes")
             attempt.state.pod_causes.forget()
-            return {}
+            return {}, []
         lasted = max(attempt.state.waited("causes", attempt.content), _told_for(attempt))
-        seconds = attempt.deployment.spec.wait.seconds or later[0]
-        is_lasting = lasted >= seconds - SLACK_SECONDS
-        client = self._client_of(attempt.deployment)
-        return await attempt.state.pod_causes.ask(client, unhealthy, is_lasting=is_lasting, now=monotonic())
+        first = min(FIRST_SECONDS, (attempt.deployment.spec.wait.seconds or later[0]) - SLACK_SECONDS)
+        causes = await attempt.state.pod_causes.ask(
+            self._client_of(attempt.deployment), unhealthy, lasted=lasted, first=first, now=monotonic()
+        )
+        return causes, [look_again(next_look(lasted, first))] if workloads(unhealthy) else []
 
     def _is_changed_meanwhile(self, applied: AppliedContent) -> bool:
         attempt = applied.attempt
@@ -172,7 +175,7 @@ class AfterApply:
         )
         if change.installed:
             attempt.state.completed = change.installed.completed
-        causes = await self._pod_causes(attempt, unhealthy)
+        causes, asking = await self._pod_causes(attempt, unhealthy)
         lasting = attempt.deployment.spec.wait.seconds
         facts = [
             *applied.facts,
@@ -184,8 +187,7 @@ class AfterApply:
         if applied.resting:
             facts.append(await self._contested(applied))
         is_finished = (planned is None or planned.is_whole) and not any(map(is_open, facts))
-        if attempt.state.pod_causes.were_asked:
-            facts.append(look_again(ASK_AGAIN_SECONDS))
+        facts += asking
         if attempt.state.shared:
             facts += [*self._shared(attempt.state.shared), look_again(SHARED_SECONDS)]
         if kept_for_instances(kept):
@@ -301,10 +303,12 @@ def _health(
     if not unhealthy:
         return
     failed = [live for live in unhealthy if has_failed(live)]
-    lines = {live.key: _line(live, causes.get(live.key, "")) for live in unhealthy}
+    explained = [live for live in unhealthy if live.key in causes or (live.health and live.health.cause)]
+    worst = (failed or explained or unhealthy)[0]
+    lines = tuple(_line(live, describe, causes) for live in unhealthy)
     yield Fact(
         cause=Cause.UNHEALTHY_FAILED if failed else Cause.UNHEALTHY,
-        detail=details.Unhealthy(lines=tuple(lines.values()), total=total, example=lines[(failed or unhealthy)[0].key]),
+        detail=details.Unhealthy(lines=lines, total=total, example=_line(worst, describe_briefly, causes)),
         objects=tuple(live.key for live in unhealthy),
         lasting=lasting,
     )
@@ -362,7 +366,7 @@ def _outcome(unhealthy: Sequence[ObservedObject], lives: Iterable[ObservedObject
     return InstallOutcome.FAILED if any(map(has_failed, lives)) else InstallOutcome.INSTALLED
 
 
-def _line(live: ObservedObject, of_pods: str) -> str:
+def _line(live: ObservedObject, words: Callable[[ObjectKey, Health, str], str], causes: Mapping[ObjectKey, str]) -> str:
     if live.health is None:
         return f"{live.key} has not been observed since it was applied"
-    return describe(live.key, live.health, of_pods)
+    return words(live.key, live.health, causes.get(live.key, ""))

@@ -1,7 +1,8 @@
-"""Causes of unhealthy workloads, as their pods say them: one LIST for a workload that has failed, or stays unhealthy.
+"""Causes of unhealthy workloads, as their pods say them: a LIST for a workload that has failed, or stays unhealthy.
 
-What was said holds while the workload looks the same, and is asked again now and then for as long as it is told: a pod
-may come to fail for another reason unseen. Who may not list pods sees what the workload itself says.
+A roll-out that goes well within seconds costs none. The workload does not change when one of its pods comes to fail for
+another reason, so the pods are asked again, each time after twice as long; what was said holds in between, and a while
+longer where the workload looks the same. Who may not list pods sees what the workload itself says.
 """
 
 from collections.abc import Iterable, Mapping
@@ -17,8 +18,10 @@ from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import PODS
 
-HOLDS_SECONDS = 30.0  # an answer, for looks that something else brings
-ASK_AGAIN_SECONDS = 300.0  # between two looks that nothing else brings
+FIRST_SECONDS = 10.0  # of a roll-out, before its pods are asked for the first time
+LEAST_SECONDS = 5.0  # that an answer holds
+HOLDS_SECONDS = 30.0  # that an answer holds at most, for looks that something else brings
+ASK_AGAIN_SECONDS = 300.0  # between two looks that nothing else brings, at most
 WORKLOADS = 5  # that are asked about at a time
 PODS_EACH = 20
 
@@ -36,24 +39,19 @@ class PodCauses:
 
     _answers: dict[ObjectKey, _Answer] = field(default_factory=dict)
 
-    @property
-    def were_asked(self) -> bool:
-        return bool(self._answers)
-
     def forget(self) -> None:
         self._answers.clear()
 
     async def ask(
-        self, client: Client, unhealthy: Iterable[ObservedObject], *, is_lasting: bool, now: float
+        self, client: Client, unhealthy: Iterable[ObservedObject], *, lasted: float, first: float, now: float
     ) -> Mapping[ObjectKey, str]:
-        """Ask, and return the known causes. `is_lasting`: it is time to ask about workloads in progress, too."""
-        asked = {
-            live.key: live
-            for live in unhealthy
-            if live.health is not None and live.health.pods and (is_lasting or has_failed(live))
-        }
+        """Ask, and return the known causes. `lasted`: seconds of being unhealthy, and `first`: before which only failed
+        workloads are asked about.
+        """
+        asked = {live.key: live for live in workloads(unhealthy) if lasted >= first or has_failed(live)}
         self._answers = {key: answer for key, answer in self._answers.items() if key in asked}
-        due = [live for live in asked.values() if not self._holds(live, now)]
+        seconds = min(HOLDS_SECONDS, max(LEAST_SECONDS, lasted / 2))
+        due = [live for live in asked.values() if not self._holds(live, now, seconds)]
         due.sort(key=lambda live: (not has_failed(live), live.key in self._answers))
 
         async def ask(live: ObservedObject) -> None:
@@ -64,9 +62,20 @@ class PodCauses:
         await run_bounded(ask, due[:WORKLOADS])
         return {key: answer.cause for key, answer in self._answers.items() if answer.cause}
 
-    def _holds(self, live: ObservedObject, now: float) -> bool:
+    def _holds(self, live: ObservedObject, now: float, seconds: float) -> bool:
         known = self._answers.get(live.key)
-        return known is not None and known.health == live.health and now - known.at < HOLDS_SECONDS
+        is_known = known is not None and live.health is not None and known.health.status is live.health.status
+        return known is not None and is_known and now - known.at < seconds
+
+
+def workloads(unhealthy: Iterable[ObservedObject]) -> list[ObservedObject]:
+    """Those whose pods may know why."""
+    return [live for live in unhealthy if live.health is not None and live.health.pods]
+
+
+def next_look(lasted: float, first: float) -> float:
+    """Seconds until the pods are asked again."""
+    return first - lasted if lasted < first else min(ASK_AGAIN_SECONDS, max(first, lasted))
 
 
 def has_failed(live: ObservedObject) -> bool:

@@ -16,7 +16,7 @@ GENERATED = 5  # values of Secrets that a message about a refused upgrade names
 
 
 class Unhealthy(Detail, frozen=True, kw_only=True):
-    """`lines`: one for each object that is not healthy, of `total`. `example`: the worst of them."""
+    """`lines`: one for each object that is not healthy, of `total`. `example`: of the worst, its cause first."""
 
     lines: tuple[str, ...]
     total: int
@@ -25,7 +25,14 @@ class Unhealthy(Detail, frozen=True, kw_only=True):
     def text(self, _: Objects, /) -> str:
         if len(self.lines) == 1:
             return self.lines[0]  # upstream's text
-        return "\n".join([f"{len(self.lines)} of {counted(self.total)} are not healthy: {self.example}", *self.lines])
+        return "\n".join([self._count, *self.lines])
+
+    def brief(self, _: Objects, /) -> str:
+        return self.example if len(self.lines) == 1 else self._count
+
+    @property
+    def _count(self) -> str:
+        return f"{len(self.lines)} of {counted(self.total)} are not healthy: {self.example}"
 
 
 class HalfUpgraded(Detail, frozen=True, kw_only=True):

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.apply.health import HealthStatus, cause_among, describe, judge
+from rukpak_py.apply.health import HealthStatus, cause_among, describe, describe_briefly, judge
 from rukpak_py.apply.health.causes import NAME_CHARACTERS, TEXT_CHARACTERS
 from rukpak_py.core.objects import ObjectKey
 
@@ -32,8 +32,9 @@ def unscheduled(message: str) -> dict[str, Any]:
     return {"conditions": [{"type": "PodScheduled", "status": "False", "reason": "Unschedulable", "message": message}]}
 
 
+WEB = ObjectKey("apps", "Deployment", "shop", "web")
 STARTING = waiting("ContainerCreating")
-WEB = f'Pod shop/web-1: container "web" (image {IMAGE}): '
+OF_WEB = f" (Pod shop/web-1, image {IMAGE})"
 NOT_READY = {
     "type": "Ready",
     "status": "False",
@@ -45,36 +46,42 @@ NOT_READY = {
 @pytest.mark.parametrize(
     ("status", "cause"),
     [
-        ({"containerStatuses": [waiting("ImagePullBackOff", "not found")]}, f"{WEB}ImagePullBackOff: not found"),
-        ({"containerStatuses": [waiting("ErrImagePull")]}, f"{WEB}ErrImagePull"),
+        (
+            {"containerStatuses": [waiting("ImagePullBackOff", "not found")]},
+            f"container web: ImagePullBackOff: not found{OF_WEB}",
+        ),
+        ({"containerStatuses": [waiting("ErrImagePull")]}, f"container web: ErrImagePull{OF_WEB}"),
         (
             {"containerStatuses": [waiting("CreateContainerConfigError", 'secret "x" not found')]},
-            f'{WEB}CreateContainerConfigError: secret "x" not found',
+            f'container web: CreateContainerConfigError: secret "x" not found{OF_WEB}',
         ),
         (
             {"containerStatuses": [waiting("CrashLoopBackOff", "back-off 5m0s", lastState=ended(3))]},
-            f"{WEB}CrashLoopBackOff: Error, exit code 3",
+            f"container web: CrashLoopBackOff: Error, exit code 3{OF_WEB}",
         ),
         (
             {"containerStatuses": [waiting("CrashLoopBackOff", lastState=ended(137, "OOMKilled"))]},
-            f"{WEB}CrashLoopBackOff: OOMKilled, exit code 137",
+            f"container web: CrashLoopBackOff: OOMKilled, exit code 137{OF_WEB}",
         ),
-        ({"containerStatuses": [container(state=ended(1))]}, f"{WEB}Error, exit code 1"),
-        ({"containerStatuses": [container(state=ended(1, message="password: hunter2"))]}, f"{WEB}Error, exit code 1"),
+        ({"containerStatuses": [container(state=ended(1))]}, f"container web: Error, exit code 1{OF_WEB}"),
+        (
+            {"containerStatuses": [container(state=ended(1, message="password: hunter2"))]},
+            f"container web: Error, exit code 1{OF_WEB}",
+        ),
         (
             {"containerStatuses": [container(state=ended(128, "StartError", 'exec: "nope": not found'))]},
-            f'{WEB}StartError, exit code 128: exec: "nope": not found',
+            f'container web: StartError, exit code 128: exec: "nope": not found{OF_WEB}',
         ),
         (
             {"initContainerStatuses": [waiting("ErrImagePull")], "containerStatuses": [waiting("PodInitializing")]},
-            f"{WEB}ErrImagePull",
+            f"container web: ErrImagePull{OF_WEB}",
         ),
-        (unscheduled("no nodes available"), "Pod shop/web-1: Unschedulable: no nodes available"),
-        ({"reason": "Evicted", "message": "low on memory"}, "Pod shop/web-1: Evicted: low on memory"),
-        ({"containerStatuses": [STARTING]}, f"{WEB}ContainerCreating"),
+        (unscheduled("no nodes available"), "Unschedulable: no nodes available (Pod shop/web-1)"),
+        ({"reason": "Evicted", "message": "low on memory"}, "Evicted: low on memory (Pod shop/web-1)"),
+        ({"containerStatuses": [STARTING]}, f"container web: ContainerCreating{OF_WEB}"),
         (
             {"containerStatuses": [container(state={"running": {}})], "conditions": [NOT_READY]},
-            "Pod shop/web-1: ContainersNotReady: containers with unready status: [web]",
+            "ContainersNotReady: containers with unready status: [web] (Pod shop/web-1)",
         ),
         ({"containerStatuses": [container(state=ended(0, "Completed"))]}, ""),
         ({"containerStatuses": "odd"}, ""),
@@ -92,13 +99,13 @@ def test_the_newest_pod_that_is_stopped_counts_and_a_terminating_one_last() -> N
     older = pod("older", containerStatuses=[waiting("CrashLoopBackOff")])
     going = pod("going", created="2026-01-04T00:00:00Z", containerStatuses=[waiting("ErrImagePull")])
     going["metadata"]["deletionTimestamp"] = "2026-01-05T00:00:00Z"
-    assert cause_among([older, going, newer, fine]).startswith("Pod shop/newer: ")
-    assert cause_among([going]) == "Pod shop/going: it is being deleted"
+    assert cause_among([older, going, newer, fine]).startswith("container web: ErrImagePull (Pod shop/newer, ")
+    assert cause_among([going]) == "it is being deleted (Pod shop/going)"
 
 
 def test_cause_that_others_wrote_is_cut_to_one_short_line() -> None:
     said = cause_among([pod(containerStatuses=[waiting("W" * 9999, "a\nb\x1b[31m\u202e" + "x" * 99999)])])
-    assert len(said) < len(WEB) + NAME_CHARACTERS + TEXT_CHARACTERS + 10
+    assert len(said) < len(OF_WEB) + 2 * NAME_CHARACTERS + TEXT_CHARACTERS + 20
     assert said.isprintable()
 
 
@@ -188,6 +195,17 @@ def test_a_healthy_object_has_no_cause_and_a_symptom_comes_before_one() -> None:
     assert (judge(workload("ReplicaSet", replicas=0)).cause, judge(workload("ReplicaSet", replicas=0)).pods) == ("", "")
     health = judge(workload("Deployment", status=status))
     assert health.status is HealthStatus.IN_PROGRESS
-    line = describe(ObjectKey("apps", "Deployment", "shop", "web"), health, "Pod shop/web-1: why")
+    line = describe(WEB, health, "why (Pod shop/web-1)")
     assert line.startswith("Deployment.apps/shop/web: object InProgress: Replicas: 0/1; FailedCreate: pods ")
-    assert line.endswith("; Pod shop/web-1: why")
+    assert line.endswith("; why (Pod shop/web-1)")
+
+
+def test_one_line_has_the_cause_first_and_the_symptom_only_where_there_is_none() -> None:
+    health = judge(workload("Deployment"))
+    assert describe_briefly(WEB, health) == "Deployment.apps/shop/web: Replicas: 0/1"
+    said = cause_among([pod(containerStatuses=[waiting("CrashLoopBackOff", lastState=ended(1))])])
+    line = "Deployment.apps/shop/web: container web: CrashLoopBackOff: Error, exit code 1"
+    assert describe_briefly(WEB, health, said) == f"{line}{OF_WEB}"
+    failed = judge(workload("Job", "batch/v1", status={"conditions": [FAILED_JOB]}))
+    job = ObjectKey("batch", "Job", "shop", "migrate")
+    assert describe_briefly(job, failed, "why") == "Job.batch/shop/migrate: why; BackoffLimitExceeded: the limit"

@@ -8,7 +8,14 @@ import orjson
 
 from rukpak_py.apply.health import Health, HealthStatus
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.controllers.deployment.pod_causes import HOLDS_SECONDS, WORKLOADS, PodCauses
+from rukpak_py.controllers.deployment.pod_causes import (
+    ASK_AGAIN_SECONDS,
+    FIRST_SECONDS,
+    HOLDS_SECONDS,
+    WORKLOADS,
+    PodCauses,
+    next_look,
+)
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.kube.answers import Page
 from rukpak_py.kube.errors import ForbiddenError
@@ -21,7 +28,7 @@ if TYPE_CHECKING:
 
 WAITING = {"name": "c", "image": "i", "state": {"waiting": {"reason": "ErrImagePull"}}}
 POD = {"metadata": {"namespace": "ns", "name": "p"}, "status": {"containerStatuses": [WAITING]}}
-SAID = 'Pod ns/p: container "c" (image i): ErrImagePull'
+SAID = "container c: ErrImagePull (Pod ns/p, image i)"
 
 
 @dataclass
@@ -41,17 +48,33 @@ def unhealthy(name: str = "web", status: HealthStatus = HealthStatus.IN_PROGRESS
     return replace(live(name), health=Health(status, "Available: 0/1", **{"pods": f"app={name}", **more}))
 
 
-def ask(causes: PodCauses, lists: PodLists, *lives: ObservedObject, is_lasting: bool = True, now: float = 0.0) -> Any:
-    asking = causes.ask(cast("Client", lists), lives, is_lasting=is_lasting, now=now)
+def ask(causes: PodCauses, lists: PodLists, *lives: ObservedObject, lasted: float = 300.0, now: float = 0.0) -> Any:
+    asking = causes.ask(cast("Client", lists), lives, lasted=lasted, first=FIRST_SECONDS, now=now)
     return {key.name: cause for key, cause in asyncio.run(asking).items()}
 
 
 def test_nothing_is_asked_while_a_roll_out_may_still_go_well() -> None:
     causes, lists = PodCauses(), PodLists()
-    assert ask(causes, lists, unhealthy(), is_lasting=False) == {}
+    assert ask(causes, lists, unhealthy(), lasted=FIRST_SECONDS - 1) == {}
     assert ask(causes, lists, unhealthy(pods="")) == {}
     assert lists.asked == []
-    assert ask(causes, lists, unhealthy(status=HealthStatus.FAILED), is_lasting=False) == {"web": SAID}
+    assert ask(causes, lists, unhealthy(status=HealthStatus.FAILED), lasted=FIRST_SECONDS - 1) == {"web": SAID}
+
+
+def test_roll_out_that_goes_on_is_asked_about_after_twice_as_long() -> None:
+    """At most so often, however often something else brings a look, and whatever the counts are by then."""
+    causes, lists, asked_at = PodCauses(), PodLists(), []
+    for second in range(130):
+        counts = replace(unhealthy(), health=Health(HealthStatus.IN_PROGRESS, f"{second}/200", pods="app=web"))
+        before = len(lists.asked)
+        ask(causes, lists, counts, lasted=float(second), now=float(second))
+        asked_at += [second] if len(lists.asked) > before else []
+    assert asked_at == [10, 20, 40, 70, 100]
+    looks = [0.0]
+    while looks[-1] < ASK_AGAIN_SECONDS:
+        looks.append(looks[-1] + next_look(looks[-1], FIRST_SECONDS))
+    assert looks == [0.0, 10.0, 20.0, 40.0, 80.0, 160.0, 320.0]
+    assert next_look(9999.0, FIRST_SECONDS) == ASK_AGAIN_SECONDS
 
 
 def test_an_answer_holds_while_the_workload_looks_the_same() -> None:
