@@ -65,6 +65,7 @@ bench: env ## ratios within one run; the figures we keep are in bench/RESULTS.md
 	@$(PYTHON) bench/many_images.py
 	@$(PYTHON) bench/olm_bundles.py
 	@$(PYTHON) bench/charts.py
+	@$(PYTHON) bench/scraping.py
 
 .PHONY: lock
 lock: env ## resolve requirements/*.txt again from pyproject.toml

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from typing import TYPE_CHECKING, Any
@@ -200,3 +201,87 @@ def test_settings_of_unpack_pods_reach_the_operator(helm: Path) -> None:
     assert (pods.pull_secrets, pods.node_selector) == (("login",), {"disk": "ssd"})
     assert pods.tolerations == [{"operator": "Exists"}]
     assert pods.resources == {"limits": {"memory": "1Gi"}, "requests": {"cpu": "10m", "memory": "16Mi"}}
+
+
+def test_nothing_of_the_prometheus_operator_is_needed_by_default(helm: Path) -> None:
+    groups = {item["apiVersion"].partition("/")[0] for item in rendered(helm).values()}
+    assert "monitoring.coreos.com" not in groups
+    assert "Service/core-metrics" not in rendered(helm)
+
+
+def test_a_service_monitor_finds_every_replica(helm: Path) -> None:
+    given = ["metrics.serviceMonitor.labels.release=stack", "metrics.serviceMonitor.interval=30s"]
+    shipped = rendered(helm, "metrics.serviceMonitor.enabled=true", *given)
+    monitor, service = shipped["ServiceMonitor/core"], shipped["Service/core-metrics"]
+    assert monitor["metadata"]["labels"]["release"] == "stack"
+    assert monitor["spec"]["selector"]["matchLabels"].items() <= service["metadata"]["labels"].items()
+    for other in (item for item in shipped.values() if item["kind"] == "Service" and item is not service):
+        assert not monitor["spec"]["selector"]["matchLabels"].items() <= other["metadata"]["labels"].items()
+    (endpoint,) = monitor["spec"]["endpoints"]
+    assert endpoint == {"port": "metrics", "interval": "30s"}
+    (port,) = service["spec"]["ports"]
+    (container,) = shipped["Deployment/core"]["spec"]["template"]["spec"]["containers"]
+    assert port["name"] == endpoint["port"]
+    assert port["targetPort"] in {one["name"] for one in container["ports"]}
+    assert service["spec"]["publishNotReadyAddresses"] is True
+
+
+def test_alerts_are_those_of_the_file_with_the_values_of_the_release(helm: Path) -> None:
+    given = [
+        *("metrics.prometheusRule.labels.release=stack", "metrics.prometheusRule.alertLabels.team=platform"),
+        *(
+            "metrics.prometheusRule.runbookBaseUrl=https://d.example/alerts",
+            "metrics.prometheusRule.disabled={RukPakNoLeader}",
+        ),
+    ]
+    rule = rendered(helm, "metrics.prometheusRule.enabled=true", *given)["PrometheusRule/core"]
+    assert rule["metadata"]["labels"]["release"] == "stack"
+    expected = yaml.safe_load((chart.CHART / "files/alerts.yaml").read_text(encoding="utf-8"))
+    for group in expected["groups"]:
+        group["rules"] = [one for one in group["rules"] if one["alert"] != "RukPakNoLeader"]
+        for one in group["rules"]:
+            one["labels"]["team"] = "platform"
+            one["annotations"]["runbook_url"] = f"https://d.example/alerts#{one['alert'].lower()}"
+    assert rule["spec"] == expected
+
+
+def test_the_links_of_alerts_lead_to_the_repository_by_default(helm: Path) -> None:
+    rule = rendered(helm, "metrics.prometheusRule.enabled=true")["PrometheusRule/core"]
+    assert rule["spec"] == yaml.safe_load((chart.CHART / "files/alerts.yaml").read_text(encoding="utf-8"))
+
+
+def test_an_alert_that_does_not_exist_cannot_be_left_out(helm: Path) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        chart.render(helm, "metrics.prometheusRule.enabled=true", "metrics.prometheusRule.disabled={RukPakNone}")
+    assert 'there is no alert "RukPakNone"' in refused.value.stderr
+
+
+def test_the_dashboard_is_the_file(helm: Path) -> None:
+    given = ["metrics.dashboard.namespace=grafana", "metrics.dashboard.annotations.folder=Platform"]
+    found = rendered(helm, "metrics.dashboard.enabled=true", *given)["ConfigMap/rukpak-dashboard"]
+    assert found["metadata"]["namespace"] == "grafana"
+    assert found["metadata"]["labels"]["grafana_dashboard"] == "1"
+    assert found["metadata"]["annotations"] == {"folder": "Platform"}
+    shipped = (chart.CHART / "files/dashboard.json").read_text(encoding="utf-8")
+    assert json.loads(found["data"]["rukpak.json"]) == json.loads(shipped)
+
+
+def test_metrics_of_single_objects_follow_the_value(helm: Path) -> None:
+    for value, is_wanted in (("true", True), ("false", False)):
+        shipped = rendered(helm, f"metrics.perObject={value}")
+        (container,) = shipped["Deployment/core"]["spec"]["template"]["spec"]["containers"]
+        settings = read_settings([argument for argument in container["args"] if "$(" not in argument], {})
+        assert settings.per_object_metrics is is_wanted
+
+
+@pytest.mark.parametrize(
+    "setting",
+    [
+        *("metrics.serviceMonitor.interval=often", "metrics.prometheusRule.runbookBaseUrl=", "metrics.enabled=true"),
+        *("metrics.perObject=some", "metrics.dashboard.labels.a.b=c"),
+    ],
+)
+def test_values_of_metrics_that_mean_nothing_are_refused(helm: Path, setting: str) -> None:
+    with pytest.raises(subprocess.CalledProcessError) as refused:
+        chart.render(helm, setting)
+    assert "values don't meet the specifications of the schema" in refused.value.stderr

@@ -80,13 +80,10 @@ class ObjectMetrics(Collector):
         yield self._certificates({one.metadata.uid: one.metadata.name for one in deployments})
 
     def _certificates(self, names: dict[str, str]) -> GaugeMetricFamily:
-        """Only of Secrets that a deployment controls: others may carry the label that we watch."""
-        family = metrics.SERVING_CERTIFICATE_EXPIRY.family()
-        known = ((key, names[uid], _seconds(end)) for key, uid, end in self._expiries() if uid in names)
-        for key, name, seconds in sorted(known)[: self._most]:
-            if seconds is not None:
-                family.add_metric([name, key.namespace, key.name], seconds)
-        return family
+        """Take Secrets that a deployment controls alone: others may carry the label that we watch."""
+        known = ((names[uid], key.namespace, key.name, end) for key, uid, end in self._expiries() if uid in names)
+        shown = sorted(known)[: self._most]
+        return _family(metrics.SERVING_CERTIFICATE_EXPIRY, ((one[:3], _seconds(one[3])) for one in shown))
 
 
 def _counts(states: dict[str, list[ObjectState]]) -> GaugeMetricFamily:
@@ -105,24 +102,42 @@ def _first(states: Sequence[ObjectState], most: int) -> Sequence[ObjectState]:
 
 
 def _families(states: Sequence[ObjectState]) -> Iterator[GaugeMetricFamily]:
-    info, ready = metrics.RESOURCE_INFO.family(), metrics.RESOURCE_READY.family()
-    since, stalled = metrics.RESOURCE_NOT_READY_SINCE.family(), metrics.RESOURCE_STALLED.family()
-    suspended, pending = metrics.RESOURCE_SUSPENDED.family(), metrics.RESOURCE_UPGRADE_PENDING_SINCE.family()
-    for one in states:
-        place = [one.kind, one.name]
-        info.add_metric([*place, one.class_name, one.source, one.version], 1)
-        ready.add_metric(place, one.is_ready)
-        if one.ready is not None and not one.is_ready:
-            began = _seconds(one.ready.last_transition_time)
-            if began is not None:
-                since.add_metric([*place, one.ready.reason], began)
-        if one.stalled is not None and one.stalled.status == ConditionStatus.TRUE:
-            stalled.add_metric([*place, one.stalled.reason], 1)
-        if one.is_suspended:
-            suspended.add_metric(place, 1)
-        if one.pending is not None and (waits := _seconds(one.pending[1])) is not None:
-            pending.add_metric([*place, one.pending[0]], waits)
-    yield from (info, ready, since, stalled, suspended, pending)
+    """One after the other: the event loop goes on between two."""
+    yield _family(
+        metrics.RESOURCE_INFO,
+        (((one.kind, one.name, one.class_name, one.source, one.version), 1) for one in states),
+    )
+    yield _family(metrics.RESOURCE_READY, (((one.kind, one.name), one.is_ready) for one in states))
+    yield _family(
+        metrics.RESOURCE_NOT_READY_SINCE,
+        (
+            ((one.kind, one.name, one.ready.reason), _seconds(one.ready.last_transition_time))
+            for one in states
+            if one.ready is not None and not one.is_ready
+        ),
+    )
+    yield _family(
+        metrics.RESOURCE_STALLED,
+        (
+            ((one.kind, one.name, one.stalled.reason), 1)
+            for one in states
+            if one.stalled is not None and one.stalled.status == ConditionStatus.TRUE
+        ),
+    )
+    yield _family(metrics.RESOURCE_SUSPENDED, (((one.kind, one.name), 1) for one in states if one.is_suspended))
+    yield _family(
+        metrics.RESOURCE_UPGRADE_PENDING_SINCE,
+        (((one.kind, one.name, one.pending[0]), _seconds(one.pending[1])) for one in states if one.pending is not None),
+    )
+
+
+def _family(gauge: metrics.ObjectGauge, samples: Iterable[tuple[tuple[str, ...], float | None]]) -> GaugeMetricFamily:
+    """Leave out what has no value."""
+    family = gauge.family()
+    for labels, value in samples:
+        if value is not None:
+            family.add_metric(labels, value)
+    return family
 
 
 def _of_bundle(bundle: Bundle) -> ObjectState:

@@ -215,6 +215,8 @@ CONTENT_REQUESTS = Counter(
 CONTENT_BYTES = Counter(
     "rukpak_content_bytes", "Bytes of archives that were sent and received.", ["direction"], registry=REGISTRY
 )
+for _direction in ("sent", "received"):
+    CONTENT_BYTES.labels(_direction)
 CONTENT_FORWARDED = Counter(
     "rukpak_content_forwarded_connections",
     "Connections for content and uploads that this replica passed on to the leader. The result is forwarded or failed.",

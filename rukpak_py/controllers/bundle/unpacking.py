@@ -313,7 +313,7 @@ def _label(result: Result) -> str | None:
         case ImageAwaited():
             return None
         case Fact():
-            return "unpackfailed"
+            return "failed"
 
 
 def _key(bundle: Bundle) -> tuple[str]:
