@@ -6,6 +6,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import (
     API_VERSION,
     BUNDLE_DEPLOYMENT_KIND,
@@ -41,15 +42,16 @@ class Owned:
     namespace: str
 
 
-async def with_objects(client: Client, name: str, namespace: str) -> Owned:
+async def with_objects(client: Client, name: str, namespace: str, *, class_name: str = PLAIN_CLASS) -> Owned:
     """It is not healthy: the container of one workload crashes."""
-    asked = deployment(name, image="registry.example.com/shop/frontend:2.4.1", installNamespace=namespace)
+    image = "registry.example.com/shop/frontend:2.4.1"
+    asked = deployment(name, image=image, class_name=class_name, installNamespace=namespace)
     uid = await create(client, asked, None)
     stored = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
     bundle = f"{name}-6b9f4d"
     message = f"Deployment.apps/{namespace}/web is not healthy: container web is in CrashLoopBackOff (exit code 1)"
     told = Told(ready="False", reason="Unhealthy", message=message, cause=Cause.STILL_UNHEALTHY, beside="Reconciling")
-    await _bundle(client, bundle, name, uid, template_hash_of(stored))
+    await _bundle(client, bundle, stored)
     kinds = [("", "Secret"), ("", "ConfigMap"), ("", "Service"), ("apps", "Deployment")]
     state = status(
         told,
@@ -103,18 +105,23 @@ def _workload(name: str, namespace: str, *, replicas: int) -> Document:
     return manifest("apps/v1", "Deployment", name, namespace, spec=spec)
 
 
-async def _bundle(client: Client, name: str, owner: str, uid: str, template_hash: str) -> None:
+async def _bundle(client: Client, name: str, of: BundleDeployment) -> None:
+    owner = of.metadata.name
     document = manifest(
         API_VERSION,
         BUNDLE_KIND,
         name,
-        labels={OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND, OWNER_NAME_LABEL: owner, TEMPLATE_HASH_LABEL: template_hash},
+        labels={
+            OWNER_KIND_LABEL: BUNDLE_DEPLOYMENT_KIND,
+            OWNER_NAME_LABEL: owner,
+            TEMPLATE_HASH_LABEL: template_hash_of(of),
+        },
         spec={
-            "provisionerClassName": PLAIN_CLASS,
+            "provisionerClassName": of.spec.provisioner_class,
             "source": {"type": "image", "image": {"ref": "registry.example.com/shop/frontend:2.4.1"}},
         },
     )
-    document["metadata"]["ownerReferences"] = [_owner(BUNDLE_DEPLOYMENT_KIND, owner, uid)]
+    document["metadata"]["ownerReferences"] = [_owner(BUNDLE_DEPLOYMENT_KIND, owner, of.metadata.uid)]
     await client.create(BUNDLES, "", orjson.dumps(document))
     fine = Told(ready="True", reason="UnpackSuccessful", message="")
     state = status(fine, phase="Unpacked", digest=DIGEST)

@@ -4,7 +4,8 @@ Status is what an operator would write. Objects of the one with objects are real
 played: no kubelet runs.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -20,6 +21,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.kube.client import Client
+from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.pace import run_bounded
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from tests.manifests import Document, manifest
@@ -130,12 +132,13 @@ async def create(client: Client, document: Document, state: Document | None) -> 
     return found.metadata.uid
 
 
-async def many(client: Client, number: int, *, prefix: str = "") -> list[str]:
-    """Names of deployments, nearly all of them fine."""
+async def many(client: Client, number: int, *, prefix: str = "", foreign_class: str = "") -> list[str]:
+    """Names of deployments, nearly all of them fine. `foreign_class`: of an operator that does not run."""
     names = [f"{prefix}{_name(at)}" for at in range(number)]
 
     async def make(at: int) -> None:
         base, class_name, image = _CONTENTS[at % len(_CONTENTS)]
+        class_name = foreign_class or class_name
         version = f"{1 + at % 3}.{at % 17}.{at % 5}"
         namespace = f"{base}-{_PLACES[at // 10 % 10]}"
         told = _TOLD.get(at, FINE)
@@ -153,6 +156,14 @@ async def many(client: Client, number: int, *, prefix: str = "") -> list[str]:
 
     await run_bounded(make, range(number))
     return names
+
+
+async def remove(client: Client, names: Iterable[str]) -> None:
+    async def one(name: str) -> None:
+        with suppress(NotFoundError):
+            await client.delete(BUNDLE_DEPLOYMENTS, "", name)
+
+    await run_bounded(one, names)
 
 
 def _name(at: int) -> str:
