@@ -7,13 +7,14 @@ from rukpak_py.api.conditions import Condition
 from rukpak_py.diagnosis.explaining import explain
 from rukpak_py.diagnosis.model import DeploymentView, EventView, Explanation, State
 from rukpak_py.diagnosis.revisions import Revision, RevisionState, revisions_of
+from rukpak_py.diagnosis.ways_out import TROUBLESHOOTING
 from rukpak_py.server.page.elements import NONE, code, facts, message, moment, section, state_chip, table
 from rukpak_py.server.page.layout import Frame, page
 from rukpak_py.server.page.markup import Child, Element, element
 from rukpak_py.server.page.tree import DIGITS, tree, unread
 from rukpak_py.server.page.upgrade import pending_upgrade, plan_link
 
-TROUBLESHOOTING = "docs/troubleshooting.md"
+
 _EVENTS = 50
 
 
@@ -62,7 +63,9 @@ def _why(frame: Frame, found: Explanation, now: datetime) -> Element:
         "section",
         element("h2", _question(found.state), id="why-title"),
         element("p", found.sentence, class_="sentence"),
-        element("p", element("strong", "What to do: "), found.to_do, class_="to-do") if found.to_do else None,
+        element("p", element("strong", "What to do: "), _with_code(found.to_do), class_="to-do")
+        if found.to_do
+        else None,
         _troubleshooting(frame, found),
         element("ul", [element("li", line) for line in found.others], class_="others") if found.others else None,
         _events_table("Events of the object that fails", found.events, now) if found.events else None,
@@ -70,6 +73,11 @@ def _why(frame: Frame, found: Explanation, now: datetime) -> Element:
         aria_labelledby="why-title",
         class_=f"why {tone}",
     )
+
+
+def _with_code(text: str) -> list[Child]:
+    """Commands stand between backticks."""
+    return [code(part) if at % 2 else part for at, part in enumerate(text.split("`"))]
 
 
 def _question(state: State) -> str:

@@ -50,15 +50,13 @@ def _kind(kind: GroupKind, objects: Sequence[ObjectView], now: datetime) -> Elem
     """Folded while nothing of it is unhealthy."""
     worst_first = sorted(objects, key=lambda one: (one.state.rank, one.key))
     counts = Counter(one.state for one in objects)
+    bad = sum(not one.state.is_at_rest for one in objects)
     unhealthy = [state for state in State if counts[state] and not state.is_at_rest]
     head = element(
         "summary",
         element("span", str(kind), class_="kind"),
-        element("span", str(len(objects)), class_="count"),
-        [
-            element("span", f"{counts[state]} " if len(objects) > 1 else "", state_chip(state))
-            for state in (unhealthy or [worst_first[0].state])
-        ],
+        [state_chip(state) for state in (unhealthy or [worst_first[0].state])],
+        element("span", f"{bad} of {len(objects)}" if bad else str(len(objects)), class_="count"),
     )
     rows = _list((_object(one, now) for one in worst_first[:SHOWN]), class_="objects")
     more = len(objects) - SHOWN

@@ -69,7 +69,7 @@ async def scene(
 
 
 async def test_viewers_see_what_they_may_and_nothing_else(scene: Scene) -> None:
-    """No byte has the content of a Secret, whoever reads. A part that may not be read is named."""
+    """No byte has the content of a Secret, for any reader. A part that may not be read is named."""
     reader, watcher = await scene.viewer("reader", READER), await scene.viewer("watcher", [*READER, *WORKLOADS])
     everything, nothing = await scene.viewer("everything", EVERYTHING), await scene.viewer("nothing")
     asked = await asyncio.gather(*(one.ask("GET", scene.path) for one in (reader, watcher, everything)))

@@ -1,4 +1,4 @@
-"""Elements escape what they hold, whoever wrote it."""
+"""Elements escape all that they hold."""
 
 import html
 import xml.etree.ElementTree as ET

@@ -62,7 +62,7 @@ def plan(text: str) -> UpgradeDocument:
 
 
 @pytest.mark.parametrize("text", [*HOSTILE, *INVISIBLE])
-def test_what_content_says_is_never_markup(text: str) -> None:
+def test_text_of_content_is_never_markup(text: str) -> None:
     pages = (
         list_page(FRAME, listed(State.FAILED, said=text), Query(search=text, namespace=text, class_name=text), NOW),
         list_page(FRAME, listed(State.FAILED, said=text), Query(), NOW),
