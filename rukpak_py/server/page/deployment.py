@@ -14,7 +14,6 @@ from rukpak_py.server.page.markup import Child, Element, element
 from rukpak_py.server.page.tree import DIGITS, tree, unread
 from rukpak_py.server.page.upgrade import pending_upgrade, plan_link
 
-
 _EVENTS = 50
 
 
