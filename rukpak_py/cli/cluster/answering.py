@@ -1,5 +1,7 @@
 """Answers of `rukpakctl why`: about one BundleDeployment with its objects, or about all of them by their conditions."""
 
+from dataclasses import replace
+
 from rukpak_py.cli.cluster.deployments import kinds_of_operator
 from rukpak_py.cli.cluster.views import view_of
 from rukpak_py.cli.reports.why import Answer
@@ -13,10 +15,12 @@ from rukpak_py.kube.client import Client
 
 
 async def answer_about(client: Client, name: str, *, with_log: bool) -> Answer:
-    view = await view_of(client, name)
-    found = explain(view)
-    log = await _log(client, found.container) if with_log else None
-    return Answer(name=name, found=found, log=log, unread=view.unread)
+    answer = answer_of(await view_of(client, name))
+    return replace(answer, log=await _log(client, answer.found.container)) if with_log else answer
+
+
+def answer_of(view: DeploymentView) -> Answer:
+    return Answer(name=view.summary.name, found=explain(view), unread=view.unread)
 
 
 async def answers_about_all(client: Client) -> list[Answer]:

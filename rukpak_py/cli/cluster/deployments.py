@@ -44,6 +44,11 @@ class EditedDeployment:
     def title(self) -> str:
         return f'{self.resource.gvk.kind} "{self.name}"'
 
+    @property
+    def reference(self) -> str:
+        """As kubectl prints it after a change."""
+        return f"{self.resource.plural}.{self.resource.gvk.group}/{self.name}"
+
     async def patch(self, client: Client, change: dict[str, Any], *, dry_run: bool = False) -> None:
         """Merge the change into what was read."""
         metadata = self.edited.metadata

@@ -5,12 +5,13 @@ from functools import partial
 
 import click
 
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_json, print_lines
 
 
 @click.command(epilog=epilog(failed="no upgrade waits, its plan is another, or the cluster refused"))
-@click.argument("name")
+@deployment_argument()
 @click.option("--digest", default="", metavar="DIGEST", help="Approve this plan and no other; do not show it.")
 @click.option("--now", is_flag=True, help="Begin at once, also outside the windows of spec.upgrades.")
 @click.option("--withdraw", is_flag=True, help="Withdraw the approval.")
@@ -42,5 +43,5 @@ def approve(*, name: str, digest: str, now: bool, withdraw: bool, output: str) -
         print_json(report.document(written, pending, approved=not withdraw, now=now))
         return Exit.OK
     how = "approval withdrawn" if withdraw else "approved"
-    click.echo(clean(f"{found.resource.plural}.{found.resource.gvk.group}/{name} {how}: {pending.digest}"))
+    click.echo(clean(f"{found.reference} {how}: {pending.digest}"))
     return Exit.OK

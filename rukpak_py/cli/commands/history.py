@@ -5,12 +5,13 @@ from functools import partial
 
 import click
 
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_json, print_lines, print_warning
 
 
 @click.command(epilog=epilog(failed="there is no such BundleDeployment, or the cluster refused"))
-@click.argument("name")
+@deployment_argument()
 @output_option("text", "json")
 def history(*, name: str, output: str) -> int:
     """List the revisions of a BundleDeployment, the newest first.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rukpak_py.cli.cluster.session import ClusterSession, OperatorAt, operator_options
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=epilog(no="differences", failed="the content cannot be read or rendered, or the cluster refused"))
-@click.argument("name")
+@deployment_argument()
 @click.argument("path", required=False, type=click.Path())
 @operator_options("--namespace", "--system-namespace")
 @click.option("--helm", metavar="PROGRAM", help="Charts: the helm program. Default: $RUKPAK_HELM, else helm on PATH.")

@@ -6,6 +6,7 @@ from functools import partial
 import click
 
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
@@ -16,7 +17,7 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
         failed="there is no such BundleDeployment, or its content is not rendered yet",
     )
 )
-@click.argument("name")
+@deployment_argument()
 @operator_options("--namespace", "--system-namespace")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is something to do.")
 @output_option("text", "json", "markdown")

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rukpak_py.api.names import GROUP
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_lines, print_warning
 
 if TYPE_CHECKING:
@@ -12,7 +13,7 @@ if TYPE_CHECKING:
 
 
 @click.command(epilog=epilog(failed="it cannot be released, or the cluster refused"))
-@click.argument("name")
+@deployment_argument()
 @click.option("--delete", "deletes", is_flag=True, help="Delete it first, if it is not being deleted yet.")
 @click.option("--yes", is_flag=True, help="Do not ask.")
 def release(*, name: str, deletes: bool, yes: bool) -> int:

@@ -4,11 +4,12 @@ from functools import partial
 
 import click
 
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_lines, print_warning, print_yaml
 
 
 @click.command(epilog=epilog(no="another client manages it", failed="it cannot be done, or the cluster refused"))
-@click.argument("name")
+@deployment_argument()
 @click.option("--to", "revision", type=click.IntRange(min=1), metavar="REVISION", help="Default: the one before.")
 @click.option("--dry-run", is_flag=True, help="Print the change, and make none.")
 @click.option("--force", is_flag=True, help="Also where another client manages what changes.")
@@ -45,7 +46,7 @@ def rollback(*, name: str, revision: int | None, dry_run: bool, force: bool) -> 
     if dry_run:
         return Exit.OK
     with_client(partial(rolling_back.roll_back, rollback=found))
-    resource = found.read.resource
-    where = f"{resource.plural}.{resource.gvk.group}/{found.read.name}"
-    print_lines([clean(f"{where} set back to revision {found.entry.revision} (Bundle {found.entry.bundle})")])
+    print_lines(
+        [clean(f"{found.read.reference} set back to revision {found.entry.revision} (Bundle {found.entry.bundle})")]
+    )
     return Exit.OK

@@ -7,6 +7,7 @@ import click
 
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
+from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, Progress, clean, epilog, print_warning
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ WAIT_SECONDS = 300
         failed="the directory cannot be read, the cluster refused, or the operator cannot be reached",
     )
 )
-@click.argument("name")
+@deployment_argument()
 @click.argument("directory", type=click.Path(path_type=Path))
 @operator_options("--system-namespace")
 @click.option(

@@ -7,6 +7,7 @@ import click
 
 from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
+from rukpak_py.cli.screen import watch_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 
 
@@ -17,8 +18,9 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 )
 @deployment_argument(required=False)
 @click.option("--log", "with_log", is_flag=True, help="Show the last lines of the container that failed.")
+@watch_option()
 @output_option("text", "json")
-def why(*, name: str | None, with_log: bool, output: str) -> int:
+def why(*, name: str | None, with_log: bool, watches: bool, output: str) -> int:
     """Say why a BundleDeployment is not ready: the first failing thing, and the way out.
 
     The answer names the object that fails, what to do, and its last Events. With --log it has the end of the log of
@@ -28,11 +30,28 @@ def why(*, name: str | None, with_log: bool, output: str) -> int:
 
     All requests have your own rights; --log needs get on pods/log.
     """
-    from rukpak_py.cli.cluster.answering import answer_about, answers_about_all  # noqa: PLC0415 - others do not pay
+    from rukpak_py.cli.cluster.answering import (  # noqa: PLC0415 - other commands must not pay for it
+        answer_about,
+        answer_of,
+        answers_about_all,
+    )
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same
+    from rukpak_py.cli.cluster.watching import show_views  # noqa: PLC0415 - the same
     from rukpak_py.cli.reports import why as report  # noqa: PLC0415 - the same
 
     style = Style(sys.stdout)
+    if watches:
+        if name is None or with_log or output == "json":
+            raise click.UsageError("--watch needs NAME, and goes neither with --log nor with -o json")
+        with_client(
+            partial(
+                show_views,
+                name=name,
+                lines_of=lambda view: list(report.lines_of(answer_of(view), style)),
+                document=lambda view: report.document(answer_of(view)),
+            )
+        )
+        return Exit.OK
     if name is None:
         if with_log:
             raise click.UsageError("--log needs the NAME of a BundleDeployment")

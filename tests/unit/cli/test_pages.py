@@ -59,6 +59,10 @@ def test_every_command_has_a_page() -> None:
         "ui",
     ):
         assert f"rukpakctl {name}`](cli/{name}.md)" in overview
+    together = (ROOT / "docs/cli/operate.md").read_text(encoding="utf-8")
+    for name in ("wait", "events", "suspend", "resume", "reconcile", "refresh"):
+        assert f"\n## {name}\n" in together
+        assert f"`{name}`" in overview
 
 
 def commands_of(group: click.Group, *path: str) -> Iterator[tuple[str, ...]]:

@@ -47,7 +47,7 @@ IN_A_CLUSTER = {
     (name,)
     for name in (
         *("check", "run", "content", "permissions", "release", "approve", "plan", "diff", "history", "rollback"),
-        *("get", "tree", "why", "ui"),
+        *("get", "tree", "why", "events", "suspend", "resume", "reconcile", "refresh", "wait", "ui"),
     )
 }
 
@@ -65,7 +65,7 @@ def test_every_command_has_help_that_names_its_exit_statuses(rukpakctl: CommandL
     ran = rukpakctl(*path, "-h")
     _, _, statuses = " ".join(ran.out.split()).partition("Exit status: 0 success; ")
     answer_no = {
-        *("validate", "diff", "build", "run", "check", "plan", "rollback", "why"),
+        *("validate", "diff", "build", "run", "check", "plan", "rollback", "why", "reconcile", "refresh", "wait"),
         *("lint", "fmt", "kind", "path", "stranded", "resolve", "install", "outdated"),
     }
     assert ("1 " in statuses) == (bool(path) and path[-1] in answer_no)
