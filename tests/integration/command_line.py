@@ -11,14 +11,16 @@ from e2e.cluster.control_plane import ControlPlane
 Done = subprocess.CompletedProcess[str]
 
 
-async def rukpakctl(plane: ControlPlane, *arguments: str) -> Done:
+async def rukpakctl(plane: ControlPlane, *arguments: str, kubeconfig: Path | None = None) -> Done:
+    """`kubeconfig`: of another user than the admin."""
+
     def run() -> Done:
         return subprocess.run(
             [Path(sys.executable).parent / "rukpakctl", *arguments],
             capture_output=True,
             text=True,
             check=False,
-            env={**os.environ, "COLUMNS": "1000", "KUBECONFIG": str(plane.kubeconfig)},
+            env={**os.environ, "COLUMNS": "1000", "KUBECONFIG": str(kubeconfig or plane.kubeconfig)},
         )
 
     return await asyncio.to_thread(run)
