@@ -176,6 +176,11 @@ def brief(message: str, limit: int = BRIEF_CHARACTERS) -> str:
     return line[: end if end > 0 else room] + _CUT_MARK
 
 
+def is_cut(message: str) -> bool:
+    """Whether something is missing at the end, as `cut` and `brief` mark it."""
+    return _CUT_MARK.strip() in message
+
+
 def first_line(message: str) -> str:
     return message.strip().partition("\n")[0].rstrip()
 

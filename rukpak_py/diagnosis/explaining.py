@@ -11,7 +11,7 @@ from itertools import islice
 
 from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
-from rukpak_py.api.conditions import Note, find_condition, first_line
+from rukpak_py.api.conditions import Note, find_condition, first_line, is_cut
 from rukpak_py.api.names import ConditionType, Reason
 from rukpak_py.controllers.result.cause_table import TABLE, Kind
 from rukpak_py.controllers.result.causes import Cause
@@ -72,7 +72,7 @@ def explain(view: DeploymentView) -> Explanation:
             return _explanation(view, view.key, "", "nothing is wrong")
         case _:
             about = first.about if first is not None and first.about is not None else view.key
-            found = _explanation(view, about, first.cause if first is not None else "", _line_of(status, first))
+            found = _explanation(view, about, first.cause if first is not None else "", _first_line_of(status, first))
     others = [_line_of(status, one) for one in causes[1:] if one.cause not in _UNHEALTHY]
     others += [_object_line(one) for one in islice(view.unhealthy(), OTHERS) if one.key != found.about]
     return replace(found, others=tuple(dict.fromkeys(line for line in others if line not in found.sentence)))
@@ -129,6 +129,16 @@ def _of_object(view: DeploymentView, worst: ObjectView) -> Explanation:
 
 def _object_line(one: ObjectView) -> str:
     return f"{one.key}: {first_line(one.message) or one.state}"
+
+
+def _first_line_of(status: BundleDeploymentStatus, first: _Told | None) -> str:
+    """Ready speaks of the first cause, and names its object where upstream's text of a condition does not.
+
+    It is cut where it is long; and while an upgrade waits it speaks of the installed content.
+    """
+    ready = _line_of(status, None)
+    is_whole = bool(ready) and not is_cut(ready) and (first is None or TABLE[first.cause].kind is not Kind.HOLD)
+    return ready if is_whole else _line_of(status, first)
 
 
 def _line_of(status: BundleDeploymentStatus | BundleStatus, told: _Told | None) -> str:

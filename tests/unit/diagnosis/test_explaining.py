@@ -170,12 +170,26 @@ def test_the_first_failing_thing(found: DeploymentView, about: ObjectKey, cause:
     assert bool(explained.to_do) is bool(cause)
 
 
+def test_sentence_of_ready_is_used_unless_it_is_cut() -> None:
+    def sentence(ready: str) -> str:
+        installed = condition("Installed", "False", "InstallFailed", "required resource not found: the whole text")
+        return explain(
+            view(
+                deployment(installed, condition("Ready", "False", "InstallFailed", ready), notes=(note("KindMissing"),))
+            )
+        ).sentence
+
+    assert sentence("the cluster has no kind Thing") == "the cluster has no kind Thing"
+    assert sentence("the cluster has … (cut)") == "required resource not found: the whole text"
+
+
 def test_further_failures_are_told_once() -> None:
     explained = explain(
         view(
             deployment(
                 condition("Installed", "False", "InstallFailed", "ConfigMap shop/settings: refused"),
-                *UNHEALTHY,
+                UNHEALTHY[0],
+                condition("Ready", "False", "InstallFailed", "ConfigMap shop/settings: refused"),
                 notes=(note("Unhealthy", WEB), note("Refused", SETTINGS), note("Kept")),
             ),
             objects=(
