@@ -5,7 +5,9 @@ Everything here is API: a changed value breaks its users. Reasons are stable too
 
 from enum import StrEnum
 
-GROUP = "core.rukpak.io"
+from rukpak_py.core.objects import OWN_GROUP
+
+GROUP = OWN_GROUP
 VERSION = "v1alpha1"
 API_VERSION = f"{GROUP}/{VERSION}"
 

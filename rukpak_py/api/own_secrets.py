@@ -41,4 +41,4 @@ def own_by_marks(name: str, *, kind: str, labels: Mapping[str, str], annotations
 
 
 def _refusal(name: str, what: str) -> str:
-    return f'Secret "{name}" holds {what}, so nothing may refer to it: name another Secret'
+    return f"Secret {name} holds {what}, so nothing may refer to it: name another Secret"

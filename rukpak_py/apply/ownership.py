@@ -8,7 +8,7 @@ from rukpak_py.api.deployment_spec import Adopt
 from rukpak_py.apply.desired import Desired, digests_by
 from rukpak_py.apply.marks import Owner, holds_what_cannot_be_had_again, identity, released_mark
 from rukpak_py.apply.observed_object import ObservedObject
-from rukpak_py.core.objects import GroupKind, ObjectKey
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.core.text import counted, named
 
 NO_OWNER = Owner(name="", uid="")
@@ -143,13 +143,14 @@ def _why(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> str:
     key = live.key
     match found:
         case OwnershipSituation.OTHER_DEPLOYMENT if _other_deployment(live) == owner.name:
-            return f'{key} belongs to a former BundleDeployment "{owner.name}", and is still being removed'
+            return f"{key} belongs to a former BundleDeployment {owner.name}, and is still being removed"
         case OwnershipSituation.OTHER_DEPLOYMENT:
             return _belongs_to(key, _other_deployment(live))
         case OwnershipSituation.OTHER_CONTROLLER if live.controller is not None:
-            return f'{key} is controlled by the {live.controller.kind} "{live.controller.name}"'
+            group = GroupVersionKind.parse(live.controller.api_version, live.controller.kind).group
+            return f"{key} is controlled by {ObjectKey(group, live.controller.kind, '', live.controller.name)}"
         case OwnershipSituation.MISSING_DEPLOYMENT:
-            return f'{key} was installed by the BundleDeployment "{live.labelled_for}", which does not exist'
+            return f"{key} was installed by BundleDeployment {live.labelled_for}, which does not exist"
         case OwnershipSituation.OTHER_TOOL:
             return f"{key} is managed by {live.other_tool}"
         case _:
@@ -174,7 +175,7 @@ def _advice(live: ObservedObject, found: OwnershipSituation, owner: Owner) -> st
 
 
 def _belongs_to(key: ObjectKey, name: str) -> str:
-    return f'{key} belongs to the BundleDeployment "{name}"'
+    return f"{key} belongs to BundleDeployment {name}"
 
 
 def _other_deployment(live: ObservedObject) -> str:

@@ -115,7 +115,7 @@ def apply(question: InstallQuestion, *, dry_run: bool, force: bool) -> int:
     if read is not None and question.installed is not None and not _is_meant(question, known):
         has = f"has installed {known.text}" if known is not None else "has installed nothing"
         raise DeploymentCommandError(
-            f'BundleDeployment "{question.name}" {has}, not {question.installed}: leave out --from'
+            f"BundleDeployment {question.name} {has}, not {question.installed}: leave out --from"
         )
     found = question.answer(known, channel)
     if isinstance(found, Refusal):
@@ -154,7 +154,7 @@ def _stay(
     """Nothing newer than what is installed. Another channel that was typed is recorded."""
     source = read.edited.spec.template.spec.source.image
     if present.awaited not in {"", found.bundle.name}:
-        print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
+        print_lines([clean(f"BundleDeployment {question.name}: {_nothing_newer(found)}")])
         click.echo(
             f"Nothing was changed: it asks for {clean(present.awaited)}, which is not installed yet. "
             "To go back to what is installed: rukpakctl rollback",
@@ -163,7 +163,7 @@ def _stay(
         return Exit.NO
     if question.channel is not None and question.channel != present.channel and source is not None:
         return _upgrade(question, found, read, source.ref, present, dry_run=dry_run, force=force)
-    print_lines([clean(f'BundleDeployment "{question.name}": {_nothing_newer(found)}')])
+    print_lines([clean(f"BundleDeployment {question.name}: {_nothing_newer(found)}")])
     return Exit.OK
 
 

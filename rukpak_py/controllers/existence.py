@@ -122,7 +122,7 @@ class MissedDeletions:
         for obj in watched.cache:
             metadata = obj.metadata
             if metadata.uid not in there and watched.cache.seen_at(metadata.name) < began:
-                LOG.info("%s %s is gone, and no watch reported its deletion", watched.resource.gvk.kind, metadata.name)
+                LOG.info("%s is gone, and no watch reported its deletion", watched.resource.key("", metadata.name))
                 MISSED_DELETIONS.labels(watched.resource.gvk.kind).inc()
                 watched.cache.drop(metadata.name, metadata.uid)
                 watched.gone(obj)

@@ -223,8 +223,7 @@ class PolicyGuard:
         try:
             return await stored_policy(self._client, document)
         except ForbiddenError as error:
-            key = policy_key(document)
-            return f"{key.kind} {key.name} cannot be read: {error.message}"
+            return f"{policy_key(document)} cannot be read: {error.message}"
 
     async def _probed(self, probe: Document) -> str:
         """Empty: the policies refused it."""

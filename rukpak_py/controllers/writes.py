@@ -133,7 +133,7 @@ class StatusWriter(Generic[Kind]):
         except InvalidError as error:
             if not is_too_large(error):
                 raise
-            LOG.warning("%s/%s: the status is too large: %s", self._resource.gvk.kind, latest.metadata.name, error)
+            LOG.warning("%s: the status is too large: %s", self._resource.key("", latest.metadata.name), error)
             return StatusWriteResult(result=WriteResult.TOO_LARGE, error=error)
         writes.written(self._pace())
         return StatusWriteResult(result=WriteResult.WRITTEN)

@@ -115,7 +115,7 @@ class OnceLog:
 class TextFormatter(logging.Formatter):
     def format(self, record: logging.LogRecord) -> str:
         kind, name = _SUBJECT.get()
-        subject = f"{kind}/{name}: " if kind else ""
+        subject = f"{kind} {name}: " if kind else ""
         if reason := _reason(record):
             subject = f"{subject}{reason}: "
         line = f"{_time(record)} {record.levelname:<7} {record.name}: {subject}{_single(_message(record))}"

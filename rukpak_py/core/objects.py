@@ -12,6 +12,8 @@ from rukpak_py.core.errors import ContentError
 
 ADMISSION_GROUP = "admissionregistration.k8s.io"
 RBAC_GROUP = "rbac.authorization.k8s.io"
+OWN_GROUP = "core.rukpak.io"
+OWN_KINDS = frozenset({"Bundle", "BundleDeployment", "BundleInstance"})  # messages name them without their group
 
 
 class GroupKind(NamedTuple):
@@ -45,7 +47,8 @@ class GroupVersionKind(NamedTuple):
 class ObjectKey(NamedTuple):
     """The identity of an object in a cluster; the version is how it is spelt, not what it is.
 
-    As a string it is what every message calls the object: `ConfigMap shop/settings`, `Deployment.apps/shop/web`.
+    As a string it is what every message calls the object: `ConfigMap shop/settings`, `Deployment.apps/shop/web`. The
+    kinds of our own group go without it, because messages name them so often: `BundleDeployment shop`.
     """
 
     group: str
@@ -55,7 +58,9 @@ class ObjectKey(NamedTuple):
 
     def __str__(self) -> str:
         place = f"{self.namespace}/{self.name}" if self.namespace else self.name
-        return f"{self.group_kind}{'/' if self.group else ' '}{place}"
+        if not self.group or (self.group == OWN_GROUP and self.kind in OWN_KINDS):
+            return f"{self.kind} {place}"
+        return f"{self.group_kind}/{place}"
 
     @classmethod
     def parse(cls, name: str) -> Self | None:
@@ -66,7 +71,7 @@ class ObjectKey(NamedTuple):
         namespace, _, last = place.rpartition("/")
         if not kind or not last or is_core is bool(group):
             return None
-        return cls(group, kind, namespace, last)
+        return cls(OWN_GROUP if is_core and kind in OWN_KINDS else group, kind, namespace, last)
 
     @property
     def group_kind(self) -> GroupKind:

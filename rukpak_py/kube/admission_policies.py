@@ -46,9 +46,9 @@ async def stored_policy(client: Client, document: Document) -> Metadata | str:
     try:
         body = await client.get(policy_resource(document), "", key.name)
     except NotFoundError:
-        return f"{key.kind} {key.name} does not exist"
+        return f"{key} does not exist"
     difference = difference_of(document["spec"], msgspec.json.decode(body).get("spec"), "spec")
-    return f"{key.kind} {key.name}: {difference}" if difference else decode_metadata(body)
+    return f"{key}: {difference}" if difference else decode_metadata(body)
 
 
 async def probe_problem(client: Client, installation: Installation, probe: Document) -> str:

@@ -257,7 +257,7 @@ class LeaderParts:
         """Emit the Event on the object itself: its deployment is gone, and with it the place for a condition."""
         about = EventSubject(gvk=live.gvk, namespace=live.key.namespace, name=live.key.name, uid=live.uid)
         message = (
-            f'it is being deleted with its BundleDeployment "{deployment}" and waits for finalizers: '
+            f"it is being deleted with its BundleDeployment {deployment} and waits for finalizers: "
             f"{named(live.held_by)}; the controllers that set them have to remove them"
         )
         self.recorder.record(about, reason=EventReason.DELETION_HELD, message=message, type="Warning")

@@ -272,9 +272,9 @@ class HttpFetcher(Fetcher):
         if name := spec.auth.secret.name:
             data = (await self._logins.for_server(name, recipient, request)).data
             if not data.get("username") and not data.get("password"):
-                raise AccessError(f'Secret "{name}" has neither username nor password')
+                raise AccessError(f"Secret {name} has neither username nor password")
             header = basic(data.get("username", b""), data.get("password", b""))
-            return HttpLogin(header=header, advice=f'username and password of Secret "{name}" are refused')
+            return HttpLogin(header=header, advice=f"username and password of Secret {name} are refused")
         if target.login:
             self._logins.check_transport(recipient)
             return HttpLogin(header=target.login, advice="the credentials in the URL are refused")

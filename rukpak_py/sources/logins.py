@@ -201,13 +201,11 @@ class Logins:
             if len(self._warned) >= _MOST_REMEMBERED:
                 del self._warned[next(iter(self._warned))]
             self._warned[key] = None
-            self._warn(
-                request, f'Secret "{name}" is sent to {recipient}, which {BIND_SETTING} would refuse: {obstacle}'
-            )
+            self._warn(request, f"Secret {name} is sent to {recipient}, which {BIND_SETTING} would refuse: {obstacle}")
 
     def _refuse(self, name: str, secret: SourceSecret, recipient: Recipient) -> None:
         if self._policy.bind_secrets_to_hosts and (obstacle := _obstacle(secret, recipient)):
-            raise AccessError(f'Secret "{name}" may not be sent to {recipient}: {obstacle}')
+            raise AccessError(f"Secret {name} may not be sent to {recipient}: {obstacle}")
 
 
 def refuse_own_name(name: str) -> None:

@@ -35,7 +35,7 @@ async def namespace_missing(scene: Scene) -> Story:
         reason=Reason.INSTALL_FAILED,
         condition=INSTALLED,
         object=f"ConfigMap {namespace}/settings",
-        words=(f'Namespace "{namespace}" not found',),
+        words=(f"Namespace {namespace} not found",),
     )
     await scene.create(manifest("v1", "Namespace", namespace))
 

@@ -107,7 +107,7 @@ def missing_namespaces(candidate: Candidate) -> Refusal | None:
 def _text(candidate: Candidate, namespace: str) -> str:
     keys = sorted(one.key for one in candidate.desired if one.key.namespace == namespace)
     needed_by = named(keys, NAMED)
-    return f'Namespace "{namespace}" not found (needed by {needed_by}); {_advice(candidate, namespace)}'
+    return f"Namespace {namespace} not found (needed by {needed_by}); {_advice(candidate, namespace)}"
 
 
 def _advice(candidate: Candidate, namespace: str) -> str:

@@ -17,10 +17,10 @@ async def find_pending(client: Client, name: str, digest: str = "") -> tuple[Edi
     pending, begun = found.deployment.status.pending_upgrade, found.deployment.status.upgrade
     if pending is None:
         why = f": the upgrade to Bundle {begun.bundle} has begun" if begun is not None else ""
-        raise DeploymentCommandError(f'no upgrade of BundleDeployment "{name}" waits{why}')
+        raise DeploymentCommandError(f"no upgrade of BundleDeployment {name} waits{why}")
     if digest and pending.digest != digest:
         raise DeploymentCommandError(
-            f'the plan of BundleDeployment "{name}" that waits is {pending.digest}, not {digest}: nothing is approved'
+            f"the plan of BundleDeployment {name} that waits is {pending.digest}, not {digest}: nothing is approved"
         )
     return found, pending
 

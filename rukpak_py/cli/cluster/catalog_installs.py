@@ -60,20 +60,20 @@ def installed_package(read: EditedDeployment, package: str) -> PackageOfDeployme
         raise DeploymentCommandError(_unknown_package(read, package))
     if found.package != package:
         raise DeploymentCommandError(
-            f'BundleDeployment "{name}" exists and has package "{found.package}", not "{package}": '
+            f'BundleDeployment {name} exists and has package "{found.package}", not "{package}": '
             "choose another name with --name"
         )
     template_class = canonical_class(read.edited.spec.template.spec.provisioner_class_name)
     if source.type != SourceType.IMAGE or template_class != REGISTRY_CLASS:
         raise DeploymentCommandError(
-            f'the template of BundleDeployment "{name}" has a source of type {source.type} and class {template_class}: '
+            f"the template of BundleDeployment {name} has a source of type {source.type} and class {template_class}: "
             f"bundles of a catalog are images of class {REGISTRY_CLASS}"
         )
     return found
 
 
 def _unknown_package(read: EditedDeployment, package: str) -> str:
-    title = f'BundleDeployment "{read.deployment.metadata.name}" exists'
+    title = f"BundleDeployment {read.deployment.metadata.name} exists"
     if read.deployment.status.content is not None:
         return f"{title} and has installed something that is not a bundle of OLM: choose another name with --name"
     return (

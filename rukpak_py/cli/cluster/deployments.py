@@ -42,7 +42,7 @@ class EditedDeployment:
 
     @property
     def title(self) -> str:
-        return f'{self.resource.gvk.kind} "{self.name}"'
+        return str(self.resource.key("", self.name))
 
     @property
     def reference(self) -> str:
@@ -119,7 +119,7 @@ async def _with_edited(client: Client, raw: bytes) -> EditedDeployment:
     instance = read_bundle_instance(raw)
     if instance.metadata.uid != owner.uid:
         raise DeploymentCommandError(
-            f'BundleDeployment "{deployment.metadata.name}" belongs to a former BundleInstance of this name; '
+            f"BundleDeployment {deployment.metadata.name} belongs to a former BundleInstance of this name; "
             "wait until it is deleted"
         )
     return EditedDeployment(deployment=deployment, edited=instance, resource=BUNDLE_INSTANCES, raw=raw)

@@ -78,7 +78,7 @@ async def content_of_template(cluster: ClusterSession, deployment: BundleDeploym
         owner = bundle.metadata.controller
         if owner is not None and owner.uid == deployment.metadata.uid and specs_equal(bundle.spec, template):
             return await _served(cluster, bundle, deployment)
-    raise ContentNotComparedError(f'BundleDeployment "{name}" has no Bundle of its template yet')
+    raise ContentNotComparedError(f"BundleDeployment {name} has no Bundle of its template yet")
 
 
 async def _served(cluster: ClusterSession, bundle: Bundle, deployment: BundleDeployment) -> GivenContent:

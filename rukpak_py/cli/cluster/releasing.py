@@ -127,7 +127,7 @@ async def release(client: Client, deployment: BundleDeployment) -> None:
         except (StaleError, InvalidError, ConflictError):
             continue  # another client changed its finalizers
         return
-    raise ReleaseError(f'the finalizers of BundleDeployment "{metadata.name}" keep changing; run the command again')
+    raise ReleaseError(f"the finalizers of BundleDeployment {metadata.name} keep changing; run the command again")
 
 
 async def _read(client: Client, name: str) -> BundleDeployment:
@@ -143,17 +143,17 @@ def _demand_releasable(deployment: BundleDeployment, *, deletes: bool) -> None:
     name, others = metadata.name, [one for one in metadata.finalizers if one != ORDERED_DELETION_FINALIZER]
     if not metadata.is_deleted and not deletes:
         raise ReleaseError(
-            f'BundleDeployment "{name}" is not being deleted. Delete it first (kubectl delete bundledeployment {name} '
+            f"BundleDeployment {name} is not being deleted. Delete it first (kubectl delete bundledeployment {name} "
             "--wait=false), or use --delete"
         )
     if ORPHAN in metadata.finalizers:
         raise ReleaseError(
-            f'BundleDeployment "{name}" is being deleted with --cascade=orphan: its objects stay in the cluster, and '
+            f"BundleDeployment {name} is being deleted with --cascade=orphan: its objects stay in the cluster, and "
             "nothing has to be released"
         )
     if metadata.is_deleted and ORDERED_DELETION_FINALIZER not in metadata.finalizers:
         raise ReleaseError(
-            f'BundleDeployment "{name}" does not wait for an ordered deletion, but for the finalizers {named(others)}: '
+            f"BundleDeployment {name} does not wait for an ordered deletion, but for the finalizers {named(others)}: "
             "the controllers that set them have to remove them"
         )
 

@@ -73,11 +73,11 @@ def rollback_of(read: EditedDeployment, revision: int | None = None) -> Rollback
     deployment, name = read.deployment, read.deployment.metadata.name
     installed = installed_of(deployment.status)
     if installed is None or not installed.history:
-        raise DeploymentCommandError(f'BundleDeployment "{name}" has no history: nothing was installed so far')
+        raise DeploymentCommandError(f"BundleDeployment {name} has no history: nothing was installed so far")
     entry = _entry(deployment, installed, revision)
     options = installed_options(entry, options_of(read.edited.spec))
     if entry.template is None or options is None:
-        raise DeploymentCommandError(f'revision {entry.revision} of BundleDeployment "{name}": status.history {_LOST}')
+        raise DeploymentCommandError(f"revision {entry.revision} of BundleDeployment {name}: status.history {_LOST}")
     change = _change(read.edited.spec, _template(entry.template, entry.digest), options)
     if not change:
         raise DeploymentCommandError(
@@ -97,18 +97,18 @@ def _entry(deployment: BundleDeployment, installed: Installed, revision: int | N
     if revision is None:
         at = 0 if _is_upgrading(deployment, history[0]) else 1
         if at >= len(history):
-            raise DeploymentCommandError(f'BundleDeployment "{name}" has only revision {history[0].revision}')
+            raise DeploymentCommandError(f"BundleDeployment {name} has only revision {history[0].revision}")
         found = next((one for one in history[at:] if one.outcome != InstallOutcome.ROLLED_BACK), None)
         if found is None:
             undone = ", ".join(str(one.revision) for one in history[at:])
             raise DeploymentCommandError(
-                f'BundleDeployment "{name}": all revisions before were rolled back ({undone}); name one with --to'
+                f"BundleDeployment {name}: all revisions before were rolled back ({undone}); name one with --to"
             )
         return found
     found = next((one for one in history if one.revision == revision), None)
     if found is None:
         known = ", ".join(str(one.revision) for one in history)
-        raise DeploymentCommandError(f'BundleDeployment "{name}" has no revision {revision}; its revisions are {known}')
+        raise DeploymentCommandError(f"BundleDeployment {name} has no revision {revision}; its revisions are {known}")
     return found
 
 

@@ -200,7 +200,7 @@ async def _apply(client: Client, wanted: Run) -> None:
         found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name)).spec.template.spec.source.type
         if found != SourceType.UPLOAD:
             raise ConflictError(
-                f'BundleDeployment "{name}" exists and has a source of type {found}: use another name, or delete it'
+                f"BundleDeployment {name} exists and has a source of type {found}: use another name, or delete it"
             )
     await client.apply(BUNDLE_DEPLOYMENTS, "", name, wanted.manifest, field_manager=FIELD_MANAGER, force=True)
 
@@ -217,13 +217,13 @@ async def _bundle_of(client: Client, name: str, seconds: float) -> tuple[str, Bu
             if _is_of(await _bundle(client, bundle), deployment):
                 return bundle, deployment
             failure = UnavailableError(
-                f'Bundle "{bundle}" was not created within {seconds:g} s: {_why_no_bundle(deployment)}'
+                f"Bundle {bundle} was not created within {seconds:g} s: {_why_no_bundle(deployment)}"
             )
         except ServerUnavailableError as error:  # it may be away for a moment
             failure = error
         if loop.time() >= until:
             raise UnavailableError(
-                f'{failure}. BundleDeployment "{name}" stays: run the command again, or delete it'
+                f"{failure}. BundleDeployment {name} stays: run the command again, or delete it"
             ) from failure
         await asyncio.sleep(INTERVAL_SECONDS)
 

@@ -83,7 +83,7 @@ def get(
             print_lines(report.lines_of(rows, Style(sys.stdout), wide=output == "wide"))
             click.echo(report.summary_line(rows))
     for name in absent:
-        print_error(clean(f'there is no BundleDeployment "{name}"'))
+        print_error(clean(f"there is no BundleDeployment {name}"))
     return Exit.FAILED if absent else Exit.OK
 
 

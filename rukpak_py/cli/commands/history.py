@@ -33,5 +33,5 @@ def history(*, name: str, output: str) -> int:
     elif revisions:
         print_lines(report.lines_of(revisions, Style(sys.stdout)))
     else:
-        print_warning(clean(f'BundleDeployment "{name}" has no installation'))
+        print_warning(clean(f"BundleDeployment {name} has no installation"))
     return Exit.OK

@@ -32,7 +32,7 @@ def release(*, name: str, deletes: bool, yes: bool) -> int:
         kinds = ", ".join(found.unseen)
         print_warning(f"{kinds} cannot be listed everywhere: objects that are not shown are treated alike")
     if not yes:
-        click.confirm(f'Release BundleDeployment "{clean(name)}"?', abort=True)
+        click.confirm(f"Release BundleDeployment {clean(name)}?", abort=True)
     with_client(lambda client: releasing.release(client, found.deployment))
     click.echo(f'bundledeployment.{GROUP} "{clean(name)}" released')
     if found.left:

@@ -95,7 +95,7 @@ def run(
     if verdict.is_ready:
         click.echo(f'bundledeployment.{GROUP} "{name}" is ready: {clean(verdict.text)}')
         return Exit.OK
-    print_warning(f'BundleDeployment "{name}" is not ready: {verdict.text}')
+    print_warning(f"BundleDeployment {name} is not ready: {verdict.text}")
     return Exit.NO if exit_code else Exit.OK
 
 

@@ -180,15 +180,13 @@ class Templates:
             self._on_new(name)
         if not _is_controlled_by(bundle, deployment):
             raise ConflictError(
-                f'Bundle "{name}" exists and does not belong to this BundleDeployment; '
+                f"Bundle {name} exists and does not belong to this BundleDeployment; "
                 "delete that Bundle, or create it with another name"
             )
         if bundle.metadata.is_deleted:
-            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting until it is gone')
+            raise UnavailableError(f"Bundle {name} is being deleted; waiting until it is gone")
         if not _is_of(bundle, deployment, wanted):
-            raise ConflictError(
-                f'Bundle "{name}" exists with a spec that differs from spec.template; delete that Bundle'
-            )
+            raise ConflictError(f"Bundle {name} exists with a spec that differs from spec.template; delete that Bundle")
         return bundle
 
     async def _adopt(self, bundle: Bundle, deployment: BundleDeployment) -> Bundle:
@@ -208,7 +206,7 @@ class Templates:
         try:
             created = await self._client.create(BUNDLES, "", _manifest(deployment, name, wanted))
         except AlreadyExistsError as error:
-            raise UnavailableError(f'Bundle "{name}" is being deleted; waiting until it is gone') from error
+            raise UnavailableError(f"Bundle {name} is being deleted; waiting until it is gone") from error
         return read_bundle(created.json or b"")
 
     async def drop_never_installed(self, deployment: BundleDeployment, wanted: Bundle) -> None:
@@ -250,9 +248,9 @@ def _why_useless(bundle: Bundle, entry: Installation) -> str:
         unpacked = find_condition(bundle.status.conditions, ConditionType.UNPACKED)
         if unpack_cause(bundle) is Cause.UNPACK_UNAVAILABLE or unpacked is None:
             return ""
-        return f'Bundle "{name}" cannot be unpacked: {unpacked.message}'
+        return f"Bundle {name} cannot be unpacked: {unpacked.message}"
     if bundle.status.digest and bundle.status.digest != entry.digest:
-        return f'Bundle "{name}" has other content than revision {entry.revision}; delete that Bundle'
+        return f"Bundle {name} has other content than revision {entry.revision}; delete that Bundle"
     return ""
 
 

@@ -113,17 +113,17 @@ class ChildDeployment:
                 return None
             case ChildSituation.LEAVING:
                 raise UnavailableError(
-                    f'BundleDeployment "{name}" of a former BundleInstance of this name is being deleted; '
+                    f"BundleDeployment {name} of a former BundleInstance of this name is being deleted; "
                     "waiting until it is gone"
                 )
             case ChildSituation.LEFT_AND_CHANGED:
                 raise ConflictError(
-                    f'BundleDeployment "{name}" was left by a former BundleInstance of this name and has another spec; '
+                    f"BundleDeployment {name} was left by a former BundleInstance of this name and has another spec; "
                     "make both specs equal to take it over, or delete it"
                 )
             case ChildSituation.OTHER:
                 raise ConflictError(
-                    f'BundleDeployment "{name}" exists and does not belong to this BundleInstance; '
+                    f"BundleDeployment {name} exists and does not belong to this BundleInstance; "
                     "delete one of the two, or create the BundleInstance under another name"
                 )
 
@@ -161,7 +161,7 @@ class ChildDeployment:
         key, now = BUNDLE_DEPLOYMENTS.key("", instance.metadata.name), self._clock()
         if is_drift and self._drift.resting({key}, now):
             raise ContestedError(
-                f'another client keeps changing the spec of BundleDeployment "{key.name}"; reverting at most once a '
+                f"another client keeps changing the spec of BundleDeployment {key.name}; reverting at most once a "
                 "minute. Change the BundleInstance instead"
             )
         if has_other_spec and not is_drift:
@@ -170,7 +170,7 @@ class ChildDeployment:
             if not has_other_spec:
                 return found
             raise ConflictError(
-                f'the spec of BundleDeployment "{key.name}" cannot be set to that of the BundleInstance: a webhook '
+                f"the spec of BundleDeployment {key.name} cannot be set to that of the BundleInstance: a webhook "
                 "reverts it, or the CRD of BundleDeployments is older and does not have all of its fields"
             )
         self.forget(instance.metadata.uid)

@@ -174,7 +174,7 @@ def awaits_verdict(_before: BundleInstanceStatus, after: BundleInstanceStatus) -
 
 def reverted_event(instance: BundleInstance) -> EventNote:
     name = instance.metadata.name
-    text = f'reverted the spec of BundleDeployment "{name}" to that of the BundleInstance; change the latter instead'
+    text = f"reverted the spec of BundleDeployment {name} to that of the BundleInstance; change the latter instead"
     return normal(EventReason.DRIFT_CORRECTED, text)
 
 

@@ -193,7 +193,7 @@ class InstalledBundleMissing(Detail, frozen=True, kw_only=True):
     why: str
 
     def text(self, _: Objects, /) -> str:
-        return f'Bundle "{self.bundle}", whose content is installed, does not exist{NOT_CORRECTED}{self.why}'
+        return f"Bundle {self.bundle}, whose content is installed, does not exist{NOT_CORRECTED}{self.why}"
 
 
 class InstalledBundleFails(Detail, frozen=True, kw_only=True):
@@ -201,7 +201,7 @@ class InstalledBundleFails(Detail, frozen=True, kw_only=True):
     why: str
 
     def text(self, _: Objects, /) -> str:
-        return f'Bundle "{self.bundle}", whose content is installed, cannot be unpacked{NOT_CORRECTED}{self.why}'
+        return f"Bundle {self.bundle}, whose content is installed, cannot be unpacked{NOT_CORRECTED}{self.why}"
 
 
 class InstalledBundleReplaced(Detail, frozen=True, kw_only=True):
@@ -209,6 +209,6 @@ class InstalledBundleReplaced(Detail, frozen=True, kw_only=True):
 
     def text(self, _: Objects, /) -> str:
         return (
-            f'Bundle "{self.bundle}" was created again with content other than what is installed{NOT_CORRECTED}'
+            f"Bundle {self.bundle} was created again with content other than what is installed{NOT_CORRECTED}"
             "restore its source, or correct the new spec.template"
         )

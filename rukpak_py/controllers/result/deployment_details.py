@@ -118,7 +118,7 @@ class AccountMissing(Detail, frozen=True, kw_only=True):
 
     def text(self, _: Objects, /) -> str:
         return (
-            f"service account {self.account} does not exist: nothing is applied, corrected or pruned until it does. "
+            f"ServiceAccount {self.account} does not exist: nothing is applied, corrected or pruned until it does. "
             "Create it, or name another one in spec.serviceAccountName"
         )
 

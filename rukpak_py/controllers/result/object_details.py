@@ -123,7 +123,7 @@ class Shared(Detail, frozen=True, kw_only=True):
 
     def _of_owners(self, objects: Objects) -> str:
         return named(
-            f'{key} belongs to the BundleDeployment "{owner}"{", which does not exist" if owner in self.gone else ""}'
+            f"{key} belongs to BundleDeployment {owner}{', which does not exist' if owner in self.gone else ''}"
             for key, owner in sorted(zip(objects, self.owners, strict=True))
         )
 

@@ -98,7 +98,7 @@ def _web_access(remote: Remote, spec: GitSource, data: Mapping[str, bytes] | Non
     if data is not None:
         user, password = _text(data, "username", spec), _text(data, "password", spec)
         if not (user or password):
-            raise AccessError(f'{_PREFIX}secret "{spec.auth.secret.name}" has neither username nor password')
+            raise AccessError(f"{_PREFIX}Secret {spec.auth.secret.name} has neither username nor password")
     return GitAccess(
         user=user, password=password, is_verified=not spec.auth.insecure_skip_verify, ca_bundle=spec.ca_bundle
     )
@@ -112,12 +112,12 @@ def _ssh_access(spec: GitSource, data: Mapping[str, bytes] | None) -> GitAccess:
         )
     key = _text(data, "ssh-privatekey", spec).replace("\r\n", "\n").strip()
     if not key:
-        raise AccessError(f'{_PREFIX}secret "{name}" has no ssh-privatekey')
+        raise AccessError(f"{_PREFIX}Secret {name} has no ssh-privatekey")
     known_hosts = _text(data, "ssh-knownhosts", spec).replace("\r\n", "\n")
     is_verified = not spec.auth.insecure_skip_verify
     if is_verified and not known_hosts.strip():
         raise AccessError(
-            f'{_PREFIX}secret "{name}" has no ssh-knownhosts: add the output of `ssh-keyscan HOST`, after checking it'
+            f"{_PREFIX}Secret {name} has no ssh-knownhosts: add the output of `ssh-keyscan HOST`, after checking it"
         )
     _check_key(f"{key}\n".encode(), name)
     return GitAccess(private_key=f"{key}\n", known_hosts=known_hosts, is_verified=is_verified)
@@ -129,9 +129,9 @@ def _check_key(key: bytes, name: str) -> None:
     try:
         load(key, password=None)
     except TypeError as error:
-        raise AccessError(f'{_PREFIX}secret "{name}": ssh-privatekey has a passphrase: store it without') from error
+        raise AccessError(f"{_PREFIX}Secret {name}: ssh-privatekey has a passphrase: store it without") from error
     except ValueError as error:
-        raise AccessError(f'{_PREFIX}secret "{name}": ssh-privatekey is not a private key in PEM') from error
+        raise AccessError(f"{_PREFIX}Secret {name}: ssh-privatekey is not a private key in PEM") from error
     except UnsupportedAlgorithm:
         pass
 
@@ -140,4 +140,4 @@ def _text(data: Mapping[str, bytes], key: str, spec: GitSource) -> str:
     try:
         return data.get(key, b"").decode()
     except UnicodeDecodeError as error:
-        raise AccessError(f'{_PREFIX}secret "{spec.auth.secret.name}": {key} is not UTF-8') from error
+        raise AccessError(f"{_PREFIX}Secret {spec.auth.secret.name}: {key} is not UTF-8") from error

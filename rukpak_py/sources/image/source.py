@@ -245,5 +245,5 @@ def _resolved(reference: ImageReference) -> Source:
 
 def _login_advice(pull_secret: str) -> str:
     if pull_secret:
-        return f'Secret "{pull_secret}" (spec.source.image.pullSecret) needs a login for it'
+        return f"Secret {pull_secret} (spec.source.image.pullSecret) needs a login for it"
     return "Name a Secret with a login in spec.source.image.pullSecret"

@@ -56,5 +56,5 @@ def test_the_bundle_is_waited_for_no_longer_than_asked(kubeconfig: Path, with_se
     assert (done.returncode, done.stdout) == (3, f'bundledeployment.core.rukpak.io "{name}" applied\n')
     assert " was not created within 1 s: no operator has reported anything about it." in done.stderr
     assert 'the class "nobody-serves-this"? rukpak-py serves core-rukpak-io-helm, core-rukpak-io-plain,' in done.stderr
-    assert f'BundleDeployment "{name}" stays: run the command again, or delete it' in done.stderr
+    assert f"BundleDeployment {name} stays: run the command again, or delete it" in done.stderr
     assert is_there(kubeconfig, name)

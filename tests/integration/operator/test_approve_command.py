@@ -50,7 +50,7 @@ async def test_approve_shows_the_plan_and_the_upgrade_begins(
     assert owners == ["rukpakctl"]
     done = await rukpakctl(plane, "approve", tenant.name)
     assert (done.returncode, done.stdout) == (3, "")
-    assert done.stderr == f'Error: no upgrade of BundleDeployment "{tenant.name}" waits\n'
+    assert done.stderr == f"Error: no upgrade of BundleDeployment {tenant.name} waits\n"
 
 
 async def test_approve_refuses_the_digest_of_another_plan(

@@ -83,7 +83,7 @@ async def test_blocked_deployment_goes_on_once_its_kind_or_namespace_exists(
     if missing == "kind":
         await block(tenant, thing(group, "one", tenant.namespace), text="ensure CRDs are installed first")
     else:
-        await block(tenant, config_map("one", place), text=f'Namespace "{place}" not found')
+        await block(tenant, config_map("one", place), text=f"Namespace {place} not found")
     await is_between_two_tries(operator)
     came = time.monotonic()
     if missing == "kind":

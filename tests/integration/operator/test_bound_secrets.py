@@ -112,7 +112,7 @@ async def test_a_bundle_that_names_a_secret_for_another_host(scene: Scene, opera
     names = {kind: await scene.fetch.bundle(kind, sources[kind]) for kind in hosts}
     for kind, name in names.items():
         text = (
-            f'Secret "login" may not be sent to {hosts[kind]}: its annotation core.rukpak.io/hosts does not name this '
+            f"Secret login may not be sent to {hosts[kind]}: its annotation core.rukpak.io/hosts does not name this "
             f'host. If the Secret is meant for it, add "{hosts[kind]}" to the annotation'
         )
         await scene.until_refused(name, "AccessDenied", text)
@@ -131,7 +131,7 @@ async def test_pull_secret_of_another_type_is_not_sent(scene: Scene, operators: 
     await scene.secret("opaque", data)
     await scene.secret("typed", data, kind="kubernetes.io/dockerconfigjson")
     refused = await scene.fetch.bundle("opaque", scene.sources("opaque")["image"])
-    await scene.until_refused(refused, "AccessDenied", f'Secret "opaque" may not be sent to {registry.address}: it has')
+    await scene.until_refused(refused, "AccessDenied", f"Secret opaque may not be sent to {registry.address}: it has")
     assert scene.logins == []
     await scene.fetch.until_unpacked(await scene.fetch.bundle("typed", scene.sources("typed")["image"]))
 
@@ -147,7 +147,7 @@ async def test_without_the_setting_each_bundle_is_warned_of_once(scene: Scene, o
     await eventually(scene.warnings, what="the Event is there")
     [event] = await scene.warnings()
     host = f"127.0.0.1:{scene.site.port}"
-    start = f'Secret "login" is sent to {host}, which --bind-secrets-to-hosts would refuse: it has no annotation'
+    start = f"Secret login is sent to {host}, which --bind-secrets-to-hosts would refuse: it has no annotation"
     assert event["note"].startswith(start)
     assert event["type"] == "Warning"
     assert (event.get("series") or {}).get("count", 1) == 1
@@ -175,7 +175,7 @@ async def test_no_bundle_names_a_secret_of_the_operator(scene: Scene, operators:
     for name in (*OWN, "copy", "serving"):
         for kind, source in scene.sources(name).items():
             made = await scene.fetch.bundle(f"{name}-{kind}", source)
-            await scene.until_refused(made, "ContentError", f'Secret "{name}" holds ', "so nothing may refer to it")
+            await scene.until_refused(made, "ContentError", f"Secret {name} holds ", "so nothing may refer to it")
     assert scene.site.asked == scene.git.requests == asked_of(scene.fetch.registry) == []
 
 
@@ -185,7 +185,7 @@ async def test_no_chart_takes_values_from_a_secret_of_the_operator(tenant: Tenan
     items = await publish(tenant, template("settings", value=".Values.canary"))
     for name in ("rukpak-ca-signer", "copy"):
         await deploy(tenant, items, config={"valuesFrom": [{"kind": "Secret", "name": name, "optional": True}]})
-        text = f'Secret "{name}" holds keys or certificates of the operator, so nothing may refer to it'
+        text = f"Secret {name} holds keys or certificates of the operator, so nothing may refer to it"
 
         def is_refused(one: Document, text: str = text) -> bool:
             ready = condition(one, "Ready")

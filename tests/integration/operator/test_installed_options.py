@@ -137,4 +137,4 @@ async def test_drift_while_the_operator_was_away_is_corrected_although_a_gate_re
 
 async def is_refused(tenant: Tenant, namespace: str) -> None:
     found = await tenant.until(lambda one: condition(one, "Installed").get("status") == "False", what="it is refused")
-    assert f'Namespace "{namespace}" not found' in condition(found, "Installed")["message"]
+    assert f"Namespace {namespace} not found" in condition(found, "Installed")["message"]

@@ -26,7 +26,7 @@ async def is_decided(tenant: Tenant) -> tuple[Document, Document] | None:
     """The one that is Ready, and the one that was refused."""
     found = [await tenant.deployment(tenant.name + which) for which in BOTH]
     won = [one for one in found if is_ready(one)]
-    lost = [one for one in found if "belongs to the BundleDeployment" in condition(one, "Ready").get("message", "")]
+    lost = [one for one in found if "belongs to BundleDeployment" in condition(one, "Ready").get("message", "")]
     return (won[0], lost[0]) if won and lost else None
 
 
@@ -49,7 +49,7 @@ async def test_one_of_two_claims_to_a_name_wins_and_the_other_is_refused(
     winners, losers = winner["metadata"]["name"], loser["metadata"]["name"]
     refusal = condition(loser, "Installed")
     assert (refusal["status"], condition(loser, "Ready")["reason"]) == ("False", "Conflict")
-    assert f'ConfigMap {tenant.namespace}/shared belongs to the BundleDeployment "{winners}"' in refusal["message"]
+    assert f"ConfigMap {tenant.namespace}/shared belongs to BundleDeployment {winners}" in refusal["message"]
 
     live = await tenant.read(CONFIG_MAPS, tenant.namespace, "shared")
     assert live["metadata"]["labels"][OWNER_NAME_LABEL] == winners

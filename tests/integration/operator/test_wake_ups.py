@@ -130,7 +130,7 @@ class TestDeployments:
     async def test_namespace_that_appears_is_installed_into_at_once(self, tenant: Tenant) -> None:
         name = f"{tenant.namespace}-later"
         await self.install(tenant, config_map("one", name, v="1"))
-        await until_failed(tenant, f'Namespace "{name}" not found')
+        await until_failed(tenant, f"Namespace {name} not found")
         await create_namespace(tenant, name)
         await tenant.ready(seconds=SECONDS)
 

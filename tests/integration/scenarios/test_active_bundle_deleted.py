@@ -57,7 +57,7 @@ async def test_active_bundle_that_cannot_be_made_again_is_told(stage: Stage) -> 
     await until_deleted(stage, f"{stage.name}-content")
     await stage.edit(name, suspend=False)
 
-    text = f'Bundle "{active}", whose content is installed, cannot be unpacked: drift is not corrected; '
+    text = f"Bundle {active}, whose content is installed, cannot be unpacked: drift is not corrected; "
     found = await stage.until_deployment(name, says("Installed", "False", "UpgradeFailed", text))
     assert "no matches for kind" in condition(found, "Installed")["message"].splitlines()[0]
     await until_told(stage, name, "ReconcileFailed", f"Warning: {text}")

@@ -97,7 +97,7 @@ async def test_a_renamed_deployment_can_have_the_objects_of_the_old_name(stage: 
     uid = (await stage.settings())["metadata"]["uid"]
     content = await stage.content(settings(stage.namespace, key="renamed"), name="renamed")
     new = await stage.deploy(content, adopt="IfUnowned")
-    text = f'ConfigMap {stage.namespace}/settings belongs to the BundleDeployment "{old}"'
+    text = f"ConfigMap {stage.namespace}/settings belongs to BundleDeployment {old}"
     await stage.until_deployment(new, says("Ready", "False", "Conflict", text))
 
     await stage.run_kubectl("delete", "bundledeployment", old, "--cascade=orphan")
@@ -135,7 +135,7 @@ async def test_object_of_another_controller_is_refused_with_adopt_too(stage: Sta
     await stage.create(CONFIG_MAPS, stage.namespace, manifest)
 
     await stage.deploy(await stage.content(settings(stage.namespace)), adopt="IfUnowned")
-    text = f'ConfigMap {stage.namespace}/settings is controlled by the ConfigMap "holder"'
+    text = f"ConfigMap {stage.namespace}/settings is controlled by ConfigMap holder"
     await stage.until_deployment(stage.name, says("Ready", "False", "Conflict", text))
     assert (await stage.settings())["data"] == {"key": "mine"}
 
@@ -149,7 +149,7 @@ async def test_of_two_deployments_that_ship_the_same_object_the_second_is_refuse
         await stage.content(settings(stage.namespace, key="second"), extra, name="second"), name=f"{stage.name}-2"
     )
     text = (
-        f'ConfigMap {stage.namespace}/settings belongs to the BundleDeployment "{first}"; '
+        f"ConfigMap {stage.namespace}/settings belongs to BundleDeployment {first}; "
         "remove it from one of the two bundles, or, to hand its objects over, delete that BundleDeployment "
         "with --cascade=orphan and set spec.adopt: IfUnowned here"
     )

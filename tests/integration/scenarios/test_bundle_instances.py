@@ -118,7 +118,7 @@ async def test_an_edited_deployment_is_put_back(stage: Stage) -> None:
     assert metadata["labels"] == {"team": "a", "core.rukpak.io/owner-name": stage.name, **instances.LABELS}
     assert metadata["annotations"] == {"note": "b"}
     await until_told(
-        stage, stage.name, "DriftCorrected", "Normal", f'reverted the spec of BundleDeployment "{stage.name}"'
+        stage, stage.name, "DriftCorrected", "Normal", f"reverted the spec of BundleDeployment {stage.name}"
     )
     await instances.until_ready(stage)
 

@@ -116,9 +116,7 @@ def owner(crd: Document) -> str:
 
 
 def shares(stage: Stage, name: str) -> str:
-    return (
-        f'CustomResourceDefinition.apiextensions.k8s.io/widgets.{stage.group} belongs to the BundleDeployment "{name}"'
-    )
+    return f"CustomResourceDefinition.apiextensions.k8s.io/widgets.{stage.group} belongs to BundleDeployment {name}"
 
 
 async def two_releases(stage: Stage, crd: Document) -> tuple[str, str]:

@@ -151,7 +151,7 @@ async def test_a_corrected_secret_is_noticed_at_once(stage: Stage, site: Site, o
     guarded(site, "/bundle.tgz", archive(stage))
     secret = await login(stage, password="wrong")
     name = await stage.bundle(source(site.url("/bundle.tgz"), ours, auth={"secret": {"name": secret}}))
-    await stage.until_bundle(name, failed(f'401 Unauthorized": username and password of Secret "{secret}" are refused'))
+    await stage.until_bundle(name, failed(f'401 Unauthorized": username and password of Secret {secret} are refused'))
     assert len(site.asked) == 1
     right = json.dumps({"data": {"password": b64encode(PASSWORD.encode()).decode()}}).encode()
     await stage.client.patch(SECRETS, SYSTEM, secret, right)

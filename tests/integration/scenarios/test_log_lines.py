@@ -24,7 +24,7 @@ async def test_content_that_is_wrong_is_logged_once(stage: Stage) -> None:
     await stage.until_deployment(name, handled("now"))
     await stage.barrier()
     (line,) = lines(stage, name, "UnpackFailed")
-    assert " rukpak_py.controllers.bundle: Bundle/" in line
+    assert " rukpak_py.controllers.bundle: Bundle " in line
 
 
 async def test_a_denial_is_logged_once_for_each_object_and_text(stage: Stage) -> None:

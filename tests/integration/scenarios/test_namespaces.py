@@ -21,7 +21,7 @@ async def test_objects_without_a_namespace_go_to_the_install_namespace(stage: St
 
 async def test_a_missing_namespace_is_named_and_waited_for(stage: Stage) -> None:
     await stage.deploy(await stage.content(homeless(), settings(stage.namespace, "other")), installNamespace=stage.name)
-    text = f'Namespace "{stage.name}" not found (needed by ConfigMap {stage.name}/settings); create it, add it'
+    text = f"Namespace {stage.name} not found (needed by ConfigMap {stage.name}/settings); create it, add it"
     found = await stage.until_deployment(
         stage.name, says("Installed", "False", "InstallFailed", f"required resource not found: {text}")
     )

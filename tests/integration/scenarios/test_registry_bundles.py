@@ -134,7 +134,7 @@ async def test_a_given_namespace_is_not_made(stage: Stage) -> None:
     missing = f"{stage.name}-missing"
     await deploy(stage, await registry_source(stage), installNamespace=missing)
     await stage.until_deployment(
-        stage.name, says("Installed", "False", "InstallFailed", f'Namespace "{missing}" not found')
+        stage.name, says("Installed", "False", "InstallFailed", f"Namespace {missing} not found")
     )
     await stage.edit(stage.name, installNamespace=stage.namespace)
     found = await stage.until_ready(stage.name)

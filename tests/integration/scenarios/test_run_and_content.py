@@ -212,7 +212,7 @@ def test_a_deployment_with_another_source_is_refused(user: User) -> None:
     ran = user.run()
     assert ran.status == 3
     assert ran.err.startswith("Error: apply bundle deployment: ")
-    assert f'BundleDeployment "{user.name}" exists and has a source of type image: use another name' in ran.err
+    assert f"BundleDeployment {user.name} exists and has a source of type image: use another name" in ran.err
 
 
 @dataclass

@@ -125,7 +125,7 @@ async def test_drift_is_not_corrected_without_the_account_and_is_when_it_is_back
     await install(tenant)
     await tenant.admin.delete(SERVICE_ACCOUNTS, account.namespace, account.name)
     await tenant.admin.patch(CONFIG_MAPS, tenant.namespace, "settings", b'{"data":{"v":"changed"}}')
-    await until_told(tenant, "Ready", f"service account {account} does not exist", reason="AccountMissing")
+    await until_told(tenant, "Ready", f"ServiceAccount {account} does not exist", reason="AccountMissing")
     assert await value_of(tenant) == "changed", "the RBAC of the account is still there"
 
     body = b'{"apiVersion":"v1","kind":"ServiceAccount","metadata":{"name":"installer"}}'

@@ -129,7 +129,7 @@ async def test_a_secret_of_the_operator_is_refused_in_the_namespace_of_an_accoun
     found = await tenant.until(
         lambda seen: condition(seen, "Ready").get("reason") == "ContentError", what="the Secret is refused"
     )
-    text = 'Secret "login" holds keys or certificates of the operator, so nothing may refer to it'
+    text = "Secret login holds keys or certificates of the operator, so nothing may refer to it"
     assert text in condition(found, "HasValidBundle")["message"]
     assert "c4nary" not in orjson.dumps(found).decode() + operator.log
     assert not await tenant.owned()

@@ -11,7 +11,7 @@ ISSUED = "a serving certificate that the operator issued"
 @pytest.mark.parametrize("name", [*SecretName, DIGEST_KEY_SECRET])
 def test_constant_names(name: str) -> None:
     assert own_by_name(name) == (
-        f'Secret "{name}" holds keys or certificates of the operator, so nothing may refer to it: name another Secret'
+        f"Secret {name} holds keys or certificates of the operator, so nothing may refer to it: name another Secret"
     )
     assert own_by_name(f"{name}-2") == own_by_name(f"x-{name}") == ""
 
@@ -38,4 +38,4 @@ def test_constant_names(name: str) -> None:
 )
 def test_marks(kind: str, labels: dict[str, str], annotations: dict[str, str], what: str) -> None:
     found = own_by_marks("copy", kind=kind, labels=labels, annotations=annotations)
-    assert found == (f'Secret "copy" holds {what}, so nothing may refer to it: name another Secret' if what else "")
+    assert found == (f"Secret copy holds {what}, so nothing may refer to it: name another Secret" if what else "")

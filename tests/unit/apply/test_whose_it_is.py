@@ -192,12 +192,12 @@ def test_only_names_that_labels_alone_carry_are_asked_for_and_each_once() -> Non
 @pytest.mark.parametrize(
     ("fields", "named"),
     [
-        (owned(by=OTHER), ['BundleDeployment "other"', "remove it"]),
-        ({"labels": LABELS_OF_OTHER}, ['BundleDeployment "other"', "remove it"]),
-        ({"ownerReferences": [REPLICA_SET]}, ['ReplicaSet "rs"', "remove it from the bundle"]),
+        (owned(by=OTHER), ["BundleDeployment other", "remove it"]),
+        ({"labels": LABELS_OF_OTHER}, ["BundleDeployment other", "remove it"]),
+        ({"ownerReferences": [REPLICA_SET]}, ["ReplicaSet.apps/rs", "remove it from the bundle"]),
         (
             {"labels": LABELS_OF_MISSING},
-            ['BundleDeployment "renamed", which does not exist', "spec.adopt to IfUnowned"],
+            ["BundleDeployment renamed, which does not exist", "spec.adopt to IfUnowned"],
         ),
         ({"labels": BY_HELM}, ['managed by "Helm"', "remove it from the bundle", "spec.adopt to Force"]),
         ({}, ["is not managed by anyone", "delete it", "spec.adopt to IfUnowned"]),

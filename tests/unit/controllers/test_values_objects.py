@@ -142,7 +142,7 @@ async def test_a_secret_of_the_operator_is_refused_and_asked_for_once_for_each_c
     world.client.objects["Secret", "o"]["metadata"]["labels"] = labels
     world.delivered()
     for _ in range(3):
-        with pytest.raises(ContentError, match='Secret "o" holds keys or certificates of the operator'):
+        with pytest.raises(ContentError, match="Secret o holds keys or certificates of the operator"):
             await world.read()
     assert world.calls == 1
     world.put("a: 2")

@@ -75,7 +75,7 @@ def test_a_record_without_a_failure_has_none(formatter: logging.Formatter) -> No
 
 def test_a_line_names_what_it_is_about() -> None:
     with about("Bundle", "b"):
-        assert TextFormatter().format(record("m")).endswith("Bundle/b: m")
+        assert TextFormatter().format(record("m")).endswith("Bundle b: m")
         decoded = orjson.loads(JsonFormatter().format(record("m")))
         assert (decoded["kind"], decoded["name"]) == ("Bundle", "b")
     assert TextFormatter().format(record("m")).endswith("rukpak_py.test: m")
@@ -91,8 +91,8 @@ async def test_two_tasks_are_about_two_things() -> None:
             return TextFormatter().format(record("m"))
 
     one, two = await asyncio.gather(work("one"), work("two"))
-    assert "Bundle/one" in one
-    assert "Bundle/two" in two
+    assert "Bundle one" in one
+    assert "Bundle two" in two
 
 
 @pytest.fixture

@@ -61,7 +61,7 @@ SETTINGS = ObjectKey("", "ConfigMap", "shop", "settings")
             view(deployment(UNPACK, VALID, notes=(note("UnpackUnavailable"),)), bundles=(FAILING_BUNDLE,)),
             SHOP_BUNDLE,
             "FetchUnavailable",
-            "Bundle.core.rukpak.io/shop-1: no such host",
+            "Bundle shop-1: no such host",
             id="the Bundle says why it cannot be unpacked",
         ),
         pytest.param(

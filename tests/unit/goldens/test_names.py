@@ -10,7 +10,7 @@ from tests.unit.goldens.pinned import check, subjects
 
 SUBJECTS = [subject for subject in subjects() if subject.startswith("names: ")]
 FUNCTIONS = {"canonical_class", "is_unknown_class", "field_manager", "ca_field_manager"}
-IMPORTED = {"StrEnum"}
+IMPORTED = {"OWN_GROUP", "StrEnum"}
 
 
 def value_of(name: str) -> Any:

@@ -63,8 +63,8 @@ async def test_every_type_needs_the_annotation_for_a_server(kind: str) -> None:
         with pytest.raises(AccessError) as error:
             await bound.for_server(name, SERVER, request())
         text = str(error.value)
-        assert text.startswith(f'Secret "{name}" {start}{reason}')
-        assert name == "broken" or '"git.example.com:8443"' in text.removeprefix(f'Secret "{name}"')
+        assert text.startswith(f"Secret {name} {start}{reason}")
+        assert name == "broken" or '"git.example.com:8443"' in text.removeprefix(f"Secret {name}")
         assert "other.example" not in text
 
 
@@ -85,7 +85,7 @@ async def test_without_the_setting_a_warning_is_told_once() -> None:
         assert (await lax.for_server("s", SERVER, request())).data == DATA
         await lax.for_server("named", SERVER, request())
     wanted = (
-        'Secret "s" is sent to git.example.com:8443, which --bind-secrets-to-hosts would refuse: it has no '
+        "Secret s is sent to git.example.com:8443, which --bind-secrets-to-hosts would refuse: it has no "
         "annotation core.rukpak.io/hosts. If the Secret is meant for this host, set the annotation to "
         '"git.example.com:8443"'
     )
@@ -116,7 +116,7 @@ async def test_a_refusal_is_no_warning_and_reads_nothing_of_the_data() -> None:
 async def test_the_http_source_asks_no_server_that_is_not_named(site: Site) -> None:
     url, host = site.url("/demo.tgz"), f"127.0.0.1:{site.port}"
     reader = Reader(secrets={"login": DATA}, policy=BOUND)
-    assert f'Secret "login" may not be sent to {host}' in await reader.refusal(url, AccessError, secret="login")
+    assert f"Secret login may not be sent to {host}" in await reader.refusal(url, AccessError, secret="login")
     assert site.asked == []
     named = Reader(secrets={"login": SourceSecret(data=DATA, hosts=host)}, policy=BOUND)
     assert dict((await named.fetch(url, secret="login")).tree) == FILES
@@ -130,7 +130,7 @@ async def test_the_http_source_warns_and_goes_on_without_the_setting(site: Site)
     assert dict((await reader.fetch(site.url("/demo.tgz"), secret="login")).tree) == FILES
     [(uid, message)] = reader.warn.seen
     assert uid == "1"
-    assert message.startswith(f'Secret "login" is sent to 127.0.0.1:{site.port}, which --bind-secrets-to-hosts would')
+    assert message.startswith(f"Secret login is sent to 127.0.0.1:{site.port}, which --bind-secrets-to-hosts would")
     assert "c4nary" not in message
 
 
@@ -183,7 +183,7 @@ async def test_no_source_names_a_secret_of_the_operator(name: str) -> None:
             with pytest.raises(ContentError) as error:
                 await sources.fetch(FetchRequest(bundle="b", uid="1", source=source))
             assert str(error.value) == (
-                f'Secret "{name}" holds keys or certificates of the operator, so nothing may refer to it: '
+                f"Secret {name} holds keys or certificates of the operator, so nothing may refer to it: "
                 "name another Secret"
             )
         assert secrets.read == []
@@ -205,7 +205,7 @@ async def test_a_secret_for_git_is_bound_too() -> None:
     for source, port in zip(naming("s")[1:3], (9, 22), strict=True):
         with pytest.raises(AccessError) as error:
             await sources.fetch(FetchRequest(bundle="b", uid="1", source=source))
-        assert str(error.value).startswith(f'configuring Auth error: Secret "s" may not be sent to 127.0.0.1:{port}: ')
+        assert str(error.value).startswith(f"configuring Auth error: Secret s may not be sent to 127.0.0.1:{port}: ")
 
 
 @pytest.mark.parametrize("kind", PULL_TYPES)

@@ -43,9 +43,9 @@ async def test_refused_login_is_told_with_advice(site: Site, status: int, phrase
     advice = "name a Secret with username and password in auth.secret of the source"
     assert await Reader().refusal(url, AccessError) == text + advice
     refused = await Reader(secrets=LOGIN).refusal(url, AccessError, secret="login")
-    assert refused == f'{text}username and password of Secret "login" are refused'
+    assert refused == f"{text}username and password of Secret login are refused"
     nothing = await Reader(secrets=EMPTY).refusal(url, AccessError, secret="login")
-    assert nothing.endswith('Secret "login" has neither username nor password')
+    assert nothing.endswith("Secret login has neither username nor password")
     with_user = await Reader().refusal(site.url("/x.tgz", user="ann:s3cret"), AccessError)
     assert with_user.endswith("the credentials in the URL are refused")
 

@@ -223,7 +223,7 @@ def test_a_namespace_must_be_there_or_in_the_content(
         assert refusal is not None
         assert refusal.kind is FailureKind.MISSING
         assert refusal.message == (
-            f'required resource not found: Namespace "{name}" not found (needed by ConfigMap ns/a); '
+            f"required resource not found: Namespace {name} not found (needed by ConfigMap ns/a); "
             "create it or add it to the bundle"
         )
         assert refusal.message.endswith(refusal.brief)
@@ -233,7 +233,7 @@ def test_a_missing_namespace_is_told_with_some_of_its_objects() -> None:
     refusal = missing_namespaces(candidate(*map(config_map, "abcde"), install_namespace="ns"))
     assert refusal is not None
     assert refusal.brief == (
-        'Namespace "ns" not found (needed by ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c and 2 more); '
+        "Namespace ns not found (needed by ConfigMap ns/a, ConfigMap ns/b, ConfigMap ns/c and 2 more); "
         "create it, add it to the bundle, set spec.createNamespace: true, or change spec.installNamespace"
     )
 
@@ -258,7 +258,7 @@ def test_a_bundle_that_cannot_bring_namespaces_is_not_asked_to(
         )
     )
     assert refusal is not None
-    assert refusal.brief == f'Namespace "ns" not found (needed by ConfigMap ns/a); {advice}'
+    assert refusal.brief == f"Namespace ns not found (needed by ConfigMap ns/a); {advice}"
 
 
 async def test_everything_that_is_refused_before_looking_is_named() -> None:
@@ -268,13 +268,13 @@ async def test_everything_that_is_refused_before_looking_is_named() -> None:
     assert isinstance(no_kind, Refusal)
     assert isinstance(no_namespace, Refusal)
     assert 'kind "Basket"' in no_kind.message
-    assert 'Namespace "ns" not found' in no_namespace.message
+    assert "Namespace ns not found" in no_namespace.message
     assert no_kind.brief == (
         "Basket.shop.example.org/ns/b: the cluster has no kind Basket (shop.example.org/v1); "
         "install its CRD or add it to the bundle"
     )
     assert no_namespace.brief == (
-        'Namespace "ns" not found (needed by ConfigMap ns/a); create it or add it to the bundle'
+        "Namespace ns not found (needed by ConfigMap ns/a); create it or add it to the bundle"
     )
     assert (no_kind.wakes, no_namespace.wakes) == (WAITS_FOR_BASKETS, frozenset({namespace_wake("ns")}))
     assert certificates == RefusedObjects(failures=(wrong,))
@@ -288,7 +288,7 @@ def test_objects_of_others_are_all_named_and_waited_for() -> None:
     refusal = names_of_others(candidate(plan=plan_of(*map(desired, map(config_map, "abc")), live=lives)))
     assert refusal is not None
     assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
-    assert 'ConfigMap ns/b belongs to the BundleDeployment "other"' in refusal.message
+    assert "ConfigMap ns/b belongs to BundleDeployment other" in refusal.message
     assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a"), key("b")}))
 
 
@@ -302,10 +302,10 @@ def test_a_name_that_its_owner_is_about_to_fill_again_is_not_free() -> None:
     assert refusal is not None
     first, second = refusal.message.split(" && ")
     assert first == (
-        'ConfigMap ns/a belongs to the BundleDeployment "third"; remove it from one of the two bundles, or, to hand '
+        "ConfigMap ns/a belongs to BundleDeployment third; remove it from one of the two bundles, or, to hand "
         "its objects over, delete that BundleDeployment with --cascade=orphan and set spec.adopt: IfUnowned here"
     )
-    assert second.startswith('ConfigMap ns/b belongs to the BundleDeployment "other"')
+    assert second.startswith("ConfigMap ns/b belongs to BundleDeployment other")
     assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a"), key("b")}))
 
 

@@ -124,7 +124,7 @@ def test_other_packages_and_sources_are_refused() -> None:
     upload = Source(type="upload", upload=UploadSource())
     cases = [
         (read(one), "q", 'has package "p", not "q": choose another name with --name'),
-        (read(deployment("1.0.0")), "p", 'annotate BundleDeployment "web" with core.rukpak.io/catalog-package=p'),
+        (read(deployment("1.0.0")), "p", "annotate BundleDeployment web with core.rukpak.io/catalog-package=p"),
         (read(deployment("1.0.0", installed="1.0.0", package="")), "p", "is not a bundle of OLM: choose another name"),
         (read(deployment("1.0.0", installed="1.0.0", source=upload)), "p", "has a source of type upload"),
         (read(deployment("1.0.0", installed="1.0.0", bundle_class=HELM_CLASS)), "p", f"class {HELM_CLASS}"),

@@ -89,7 +89,7 @@ async def test_api_server_that_stays_away_is_the_verdict() -> None:
     async with serving(AWAY) as (client, _):
         found = await verdict(client, "d", Uploaded(bundle="d-new", is_new=True), seconds=0.3)
     assert not found.is_ready
-    assert found.text.startswith("not within 0.3 s: get BundleDeployment.core.rukpak.io/d: ")
+    assert found.text.startswith("not within 0.3 s: get BundleDeployment d: ")
 
 
 async def test_silent_api_server_is_not_waited_for_longer() -> None:

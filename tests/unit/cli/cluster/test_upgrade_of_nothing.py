@@ -56,7 +56,7 @@ def test_deployment_that_asks_for_it_already_is_said_to_wait(
 ) -> None:
     one = deployment("1.2.0", annotated=annotations("1.2.0"))
     printed = applied(read(one), monkeypatch, capsys)
-    assert printed == 'BundleDeployment "web" asks for p.v1.2.0 already, and has installed nothing yet\n'
+    assert printed == "BundleDeployment web asks for p.v1.2.0 already, and has installed nothing yet\n"
 
 
 def test_upgrade_of_what_is_installed_names_its_edge(

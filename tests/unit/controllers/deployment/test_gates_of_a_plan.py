@@ -219,7 +219,7 @@ async def test_a_name_that_was_refused_and_whose_owner_puts_it_back_is_still_ref
     one.state.conflicts = frozenset({key("a")})
     (refusal,) = await bench.refusals(one)
     assert isinstance(refusal, Refusal)
-    assert 'belongs to the BundleDeployment "other"' in refusal.message
+    assert "belongs to BundleDeployment other" in refusal.message
     assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a")}))
 
 

@@ -197,9 +197,9 @@ def test_hooks_that_helm_left_are_former_and_definitions_have_their_situation() 
             {"annotations": HELM},
             "was left by a hook that is not of this BundleDeployment; delete it, or set spec.adopt",
         ),
-        ({"ownerReferences": [reference(OTHER)]}, 'belongs to the BundleDeployment "other"'),
-        ({"ownerReferences": [OTHER.reference]}, 'belongs to the BundleDeployment "other"'),
-        ({"ownerReferences": [REPLICA_SET]}, 'is controlled by the ReplicaSet "rs"'),
+        ({"ownerReferences": [reference(OTHER)]}, "belongs to BundleDeployment other"),
+        ({"ownerReferences": [OTHER.reference]}, "belongs to BundleDeployment other"),
+        ({"ownerReferences": [REPLICA_SET]}, "is controlled by ReplicaSet.apps/rs"),
         ({"ownerReferences": [OWNER.reference], "labels": OUR_LABELS}, "is installed by the chart, too"),
     ],
 )

@@ -169,7 +169,7 @@ async def test_an_object_of_a_deployment_that_does_not_exist_is_asked_for_by_its
     assert bench.client.calls == ["get ConfigMap a", "get BundleDeployment renamed"]
     assert [change.reason for change in planned.plan.refused] == [
         (
-            'ConfigMap ns/a was installed by the BundleDeployment "renamed", which does not exist; '
+            "ConfigMap ns/a was installed by BundleDeployment renamed, which does not exist; "
             "delete the object, or set spec.adopt to IfUnowned to take it over"
         )
     ]

@@ -171,7 +171,7 @@ async def test_a_bundle_of_another_owner_on_the_name_is_a_named_conflict(
     bench: Bench, other: Bundle, text: str
 ) -> None:
     stored = bench.there(other, seen=False)
-    with pytest.raises(ConflictError, match=f'Bundle "{NAME}" exists.*{text}'):
+    with pytest.raises(ConflictError, match=f"Bundle {NAME} exists.*{text}"):
         await bench.bundle_of(SHOP)
     assert bench.client.calls == [f"create Bundle {NAME}", f"get Bundle {NAME}"]
     assert read_bundle(bench.client.objects[BUNDLE_KIND, NAME]) == stored
@@ -321,10 +321,10 @@ def failing(reason: str) -> BundleStatus:
     [
         (BundleStatus(), ""),
         (failing(Reason.UNAVAILABLE), ""),
-        (failing(Reason.CONTENT_ERROR), f'Bundle "{NAME}" cannot be unpacked: no such commit'),
+        (failing(Reason.CONTENT_ERROR), f"Bundle {NAME} cannot be unpacked: no such commit"),
         (
             BundleStatus(phase=BundlePhase.UNPACKED, digest=OTHER_DIGEST),
-            f'Bundle "{NAME}" has other content than revision 1; delete that Bundle',
+            f"Bundle {NAME} has other content than revision 1; delete that Bundle",
         ),
     ],
     ids=["new", "source away", "fails", "other content"],

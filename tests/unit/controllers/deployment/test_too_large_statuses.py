@@ -256,7 +256,7 @@ async def test_where_not_even_the_short_status_fits_the_refusal_is_told(
     with caplog.at_level(logging.WARNING), pytest.raises(TooLargeError):
         await desk.report(LARGE)
     assert desk.calls == ["refused", "refused"]
-    assert "BundleDeployment/shop: the status is too large: " in caplog.text
+    assert "BundleDeployment shop: the status is too large: " in caplog.text
     assert desk.events.told == [], "what is not written is not told"
     with pytest.raises(TooLargeError):
         await desk.writer.record(desk.known, LARGE.change, ready="m")

@@ -129,18 +129,18 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
     (
         bundles.InstalledBundleMissing(bundle="b", why="x"),
         (),
-        'Bundle "b", whose content is installed, does not exist: drift is not corrected; x',
+        "Bundle b, whose content is installed, does not exist: drift is not corrected; x",
     ),
     (
         bundles.InstalledBundleFails(bundle="b", why="x"),
         (),
-        'Bundle "b", whose content is installed, cannot be unpacked: drift is not corrected; x',
+        "Bundle b, whose content is installed, cannot be unpacked: drift is not corrected; x",
     ),
     (
         bundles.InstalledBundleReplaced(bundle="b"),
         (),
         (
-            'Bundle "b" was created again with content other than what is installed: drift is not corrected; restore '
+            "Bundle b was created again with content other than what is installed: drift is not corrected; restore "
             "its source, or correct the new spec.template"
         ),
     ),
@@ -167,16 +167,16 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         objects.Shared(owners=("a", "b")),
         (A, B),
         (
-            'ConfigMap ns/a belongs to the BundleDeployment "a", ConfigMap ns/b belongs to the BundleDeployment '
-            '"b": in this bundle too, and the same; left as it is'
+            "ConfigMap ns/a belongs to BundleDeployment a, ConfigMap ns/b belongs to BundleDeployment "
+            "b: in this bundle too, and the same; left as it is"
         ),
     ),
     (
         objects.SharedDiffers(owners=("a", "b"), gone=("b",)),
         (A, B),
         (
-            'ConfigMap ns/a belongs to the BundleDeployment "a", ConfigMap ns/b belongs to the BundleDeployment '
-            '"b", which does not exist, and not, or no longer, as this bundle has it; left as it is. Install '
+            "ConfigMap ns/a belongs to BundleDeployment a, ConfigMap ns/b belongs to BundleDeployment "
+            "b, which does not exist, and not, or no longer, as this bundle has it; left as it is. Install "
             "bundles with the same CRD in both. Where its owner does not exist, spec.adopt: IfUnowned takes it "
             "over"
         ),
@@ -196,7 +196,7 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         deployments.AccountMissing(account="shop/installer"),
         (),
         (
-            "service account shop/installer does not exist: nothing is applied, corrected or pruned until it does. "
+            "ServiceAccount shop/installer does not exist: nothing is applied, corrected or pruned until it does. "
             "Create it, or name another one in spec.serviceAccountName"
         ),
     ),

@@ -47,14 +47,14 @@ def test_references(config: dict[str, Any], expected: tuple[ValuesReference, ...
         (
             [{**SECRET, "name": "rukpak-ca-signer"}],
             (
-                'spec.config.valuesFrom[0].name: Secret "rukpak-ca-signer" holds keys or certificates of the operator, '
+                "spec.config.valuesFrom[0].name: Secret rukpak-ca-signer holds keys or certificates of the operator, "
                 "so nothing may refer to it: name another Secret"
             ),
         ),
         *(
             (
                 [{**SECRET, "name": name, "optional": True}],
-                f'Secret "{name}" holds keys or certificates of the operator',
+                f"Secret {name} holds keys or certificates of the operator",
             )
             for name in ("rukpak-ca", "rukpak-serving", "rukpak-digest-key")
         ),

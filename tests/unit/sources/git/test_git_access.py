@@ -73,7 +73,7 @@ async def test_wrong_or_missing_credentials_are_refused(private: GitWebServer, s
 
 async def test_secret_without_credentials_is_refused_before_a_request(private: GitWebServer) -> None:
     text = await failure(AccessError, private, secret="s", secrets=Secrets(s={"token": b"x"}))
-    assert text == f'{AUTH}secret "s" has neither username nor password'
+    assert text == f"{AUTH}Secret s has neither username nor password"
     text = await failure(UnavailableError, private, secret="s")
     assert text == f'{AUTH}get secret rukpak-system/s: Secret "s" not found'
     assert private.requests == []
@@ -227,7 +227,7 @@ async def test_a_secret_that_is_not_for_this_host_is_not_sent(private: GitWebSer
     for hosts in (None, f"localhost:{private.port + 1}", "git.example.com"):
         secrets = Secrets(s=SourceSecret(data=SECRET, hosts=hosts))
         text = await failure(AccessError, private, secret="s", secrets=secrets, policy=bound)
-        assert text.startswith(f'{AUTH}Secret "s" may not be sent to localhost:{private.port}: it')
+        assert text.startswith(f"{AUTH}Secret s may not be sent to localhost:{private.port}: it")
     assert private.requests == []
     secrets = Secrets(s=SourceSecret(data=SECRET, hosts=f"localhost:{private.port}"))
     assert dict((await fetched_from(private, secret="s", secrets=secrets, policy=bound)).tree) == FILES
@@ -237,7 +237,7 @@ async def test_a_secret_without_hosts_is_sent_with_a_warning_where_the_setting_i
     warn = Warnings()
     await fetched_from(private, secret="s", secrets=Secrets(s=SECRET), warn=warn)
     [(_, message)] = warn.seen
-    assert message.startswith(f'Secret "s" is sent to localhost:{private.port}, which --bind-secrets-to-hosts would')
+    assert message.startswith(f"Secret s is sent to localhost:{private.port}, which --bind-secrets-to-hosts would")
     assert CANARY not in message
 
 

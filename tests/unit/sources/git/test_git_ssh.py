@@ -131,10 +131,10 @@ async def test_a_key_with_a_passphrase_and_one_that_is_none(
     new_key(tmp_path / "locked", passphrase="opensesame")
     url = ssh.url(git_repository.path)
     text = await refused(url, (tmp_path / "locked").read_bytes(), ssh.known_hosts(), AccessError)
-    assert text == 'configuring Auth error: secret "s": ssh-privatekey has a passphrase: store it without'
+    assert text == "configuring Auth error: Secret s: ssh-privatekey has a passphrase: store it without"
     for key in (b"-----BEGIN NONSENSE-----\nc2VjcmV0\n", ssh.private_key[:200]):
         text = await refused(url, key, ssh.known_hosts(), AccessError)
-        assert text == 'configuring Auth error: secret "s": ssh-privatekey is not a private key in PEM'
+        assert text == "configuring Auth error: Secret s: ssh-privatekey is not a private key in PEM"
 
 
 async def test_a_repository_that_is_missing(ssh: GitSshServer, tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_c18_a_key_is_in_one_private_file_and_in_no_argument(
 async def test_secret_without_a_needed_key_is_refused() -> None:
     url = "git@example.com:org/repo.git"
     for data, text in (
-        ({}, 'secret "s" has no ssh-privatekey'),
-        ({"ssh-privatekey": b"k"}, 'secret "s" has no ssh-knownhosts: add the output of `ssh-keyscan HOST`'),
-        ({"ssh-privatekey": b"\xff"}, 'secret "s": ssh-privatekey is not UTF-8'),
+        ({}, "Secret s has no ssh-privatekey"),
+        ({"ssh-privatekey": b"k"}, "Secret s has no ssh-knownhosts: add the output of `ssh-keyscan HOST`"),
+        ({"ssh-privatekey": b"\xff"}, "Secret s: ssh-privatekey is not UTF-8"),
     ):
         with pytest.raises(AccessError) as error:
             await fetched(git_source(url, secret="s", branch="main"), secrets=Secrets(s=data))

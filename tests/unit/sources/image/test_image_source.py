@@ -224,7 +224,7 @@ async def test_a_missing_or_broken_secret_is_told_where_the_registry_refuses(
     server.answer = with_basic
     with pytest.raises(AccessError) as caught:
         await source.fetch(request(ref, pull_secret="missing"))
-    advice = 'Secret "missing" (spec.source.image.pullSecret) needs a login for it'
+    advice = "Secret missing (spec.source.image.pullSecret) needs a login for it"
     cause = [
         'get secret rukpak-system/missing: Secret "missing" not found',
         f"{server.address} refuses: it wants a login. {advice}",
@@ -268,7 +268,7 @@ async def test_a_pull_secret_of_another_type_is_bound_to_hosts(
     )
     opaque = pull_secret(server, kind="Opaque")
     ports.secrets["s"] = opaque
-    with pytest.raises(AccessError, match=rf'^Secret "s" may not be sent to {server.address}: it has no annotation'):
+    with pytest.raises(AccessError, match=rf"^Secret s may not be sent to {server.address}: it has no annotation"):
         await source.fetch(request(ref, pull_secret="s"))
     assert {asked.login for asked in server.asked} == {None}
     ports.secrets["s"] = replace(opaque, hosts=server.address)
@@ -291,7 +291,7 @@ async def test_a_secret_of_the_operator_is_no_pull_secret(
     ports.of_account = ("copy", "rukpak-serving")
     assert dict((await source.fetch(request(ref))).tree) == FILES
     server.answer = with_basic
-    with pytest.raises(AccessError, match='; it is ours; Secret "rukpak-serving" holds keys'):
+    with pytest.raises(AccessError, match="; it is ours; Secret rukpak-serving holds keys"):
         await source.fetch(request(ref))
     assert {asked.login for asked in server.asked} == {None}
 

@@ -233,7 +233,7 @@ async def test_a_registry_that_asks_for_patience_gets_it() -> None:
 @pytest.mark.parametrize("after", [(("pull", "2"),), (("pull", "2"), ("of the account", "1"))])
 async def test_a_secret_that_appears_or_changes_is_tried_at_once(after: tuple[tuple[str, str], ...]) -> None:
     bench = Bench()
-    bench.direct.secrets = (("pull", 'Secret "pull" not found'),)
+    bench.direct.secrets = (("pull", "Secret pull not found"),)
     bench.direct.error = AccessError("401")
     await bench.fetch()
     bench.direct.secrets, bench.direct.error = after, None
