@@ -6,8 +6,9 @@ from collections.abc import Awaitable, Callable
 from time import perf_counter
 
 from rukpak_py.controllers.queue import Queue, QueueClosed, Schedule, Turn
+from rukpak_py.controllers.result.errors import reason_of_request
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.logs import about, one_reconcile
+from rukpak_py.core.logs import LASTING, about, one_reconcile
 from rukpak_py.core.metrics import observe_reconcile
 
 LASTING_SECONDS = 2.0  # a reconcile that lasts longer waits for slow answers, or has much to do
@@ -29,11 +30,14 @@ async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Aw
                 schedule = await reconcile(key, turn)
                 result = "retry" if turn.is_attempt and _is_tried_again(schedule, turn) else "done"
             except RukPakError as error:
-                LOG.warning("%s", error)
+                LASTING.tell(LOG, logging.WARNING, reason_of_request(error), str(error))
                 schedule, result = failed(turn, at_least=error.retry_after), "error"
             except Exception:  # a bug in one reconcile must not stop those of all other keys
                 LOG.exception("unexpected failure; this is a bug, please report it")
                 schedule, result = failed(turn), "bug"
+            else:
+                if not schedule.failures:
+                    LASTING.over(LOG)
             finally:
                 lasting.cancel()
                 queue.done(key)

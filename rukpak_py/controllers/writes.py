@@ -24,9 +24,11 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.metadata import ObjectMeta
+from rukpak_py.api.names import Reason
 from rukpak_py.api.reading import to_json
 from rukpak_py.controllers.cache import Cache
 from rukpak_py.core.errors import RukPakError
+from rukpak_py.core.logs import LASTING
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import JSON_PATCH, Client
 from rukpak_py.kube.errors import ApiError, InvalidError, NotFoundError, StaleError, TooLargeError
@@ -133,7 +135,8 @@ class StatusWriter(Generic[Kind]):
         except InvalidError as error:
             if not is_too_large(error):
                 raise
-            LOG.warning("%s: the status is too large: %s", self._resource.key("", latest.metadata.name), error)
+            text = f"{self._resource.key('', latest.metadata.name)}: the status is too large: {error}"
+            LASTING.tell(LOG, logging.WARNING, Reason.STATUS_TOO_LARGE, text)
             return StatusWriteResult(result=WriteResult.TOO_LARGE, error=error)
         writes.written(self._pace())
         return StatusWriteResult(result=WriteResult.WRITTEN)

@@ -27,6 +27,7 @@ QUIET = {
 WINDOW_SECONDS = 60.0
 WARNINGS_OF_A_WINDOW = 10
 REMEMBERED_SUBJECTS = 1024
+TEXTS_OF_A_SUBJECT = 16
 
 _ID_BYTES = 4
 _REASON = "event_reason"  # of a record
@@ -68,8 +69,41 @@ def hide_in_lines(hide: Callable[[str], str]) -> None:
 
 
 def log_event(logger: logging.Logger, level: int, reason: str, message: str) -> None:
-    """Log a message that is also an Event. In JSON the reason is a field; in text it stands before the message."""
+    """Log a message with the reason of its Event or condition: in JSON a field, in text before the message."""
     logger.log(level, "%s", message, extra={_REASON: reason})
+
+
+class LastingLog:
+    """Lines about an object that every attempt finds again: one for each text, and one when it is over.
+
+    The object is that of the context (`about`). A line that comes back unchanged is counted and left out.
+    """
+
+    def __init__(self) -> None:
+        self._told: OrderedDict[tuple[str, str], dict[str, int]] = OrderedDict()
+
+    def tell(self, logger: logging.Logger, level: int, reason: str, text: str) -> None:
+        if not any(_SUBJECT.get()):  # no reconcile says that it is over
+            log_event(logger, level, reason, text)
+            return
+        told = self._told.setdefault(_SUBJECT.get(), {})
+        self._told.move_to_end(_SUBJECT.get())
+        if len(self._told) > REMEMBERED_SUBJECTS:
+            self._told.popitem(last=False)
+        if text not in told:
+            log_event(logger, level, reason, text)
+            if len(told) >= TEXTS_OF_A_SUBJECT:
+                told.pop(next(iter(told)))
+        told[text] = told.get(text, 0) + 1
+
+    def over(self, logger: logging.Logger) -> None:
+        """Nothing is wrong with the object now: say so of lines that came back, and what is told next is news."""
+        for text, times in self._told.pop(_SUBJECT.get(), {}).items():
+            if times > 1:
+                logger.info("over, after %d times: %s", times, text)
+
+
+LASTING = LastingLog()
 
 
 class BoundedLog:

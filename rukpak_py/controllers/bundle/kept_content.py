@@ -8,12 +8,14 @@ import logging
 from collections.abc import Callable
 
 from rukpak_py.api.bundle import Bundle
+from rukpak_py.api.names import Reason
 from rukpak_py.controllers.bundle.pinning import Pinning, is_pinned
 from rukpak_py.controllers.bundle.state import BundleState, BundleStates, ContentPresence
 from rukpak_py.controllers.ports import Content
 from rukpak_py.controllers.result.bundle_details import ContentMissing
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress
+from rukpak_py.core.logs import LASTING
 
 LOG = logging.getLogger(__name__)
 REFILLS_AT_ONCE = 2  # of lost content that no client waits for
@@ -61,7 +63,8 @@ class KeptContent:
         return None
 
     async def refill_failed(self, bundle: Bundle, failure: Fact) -> Progress:
-        LOG.info("the content of %s cannot be stored or fetched again yet: %s", bundle.metadata.name, failure.text)
+        text = f"the content cannot be stored or fetched again yet: {failure.text}"
+        LASTING.tell(LOG, logging.INFO, Reason.UNPACK_FAILED, text)
         state = self._states.of(bundle.metadata.uid)
         state.stored, state.refill_failure = ContentPresence.UNKNOWN, failure.text
         return await self._without_content(bundle, state)

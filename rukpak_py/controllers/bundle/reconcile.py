@@ -20,7 +20,7 @@ import logging
 from collections.abc import Callable, Collection
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, is_unknown_class
+from rukpak_py.api.names import UPSTREAM_BUNDLE_FINALIZER, Reason, is_unknown_class
 from rukpak_py.content.disk import StoreUnavailableError
 from rukpak_py.content.records import BundleRecord
 from rukpak_py.controllers.bundle.awaited_image import still_told, told_of_image
@@ -45,6 +45,7 @@ from rukpak_py.controllers.result.conclude import conclude
 from rukpak_py.controllers.result.conclusion import Clock, KeyFacts, read_clock
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress
 from rukpak_py.controllers.writes import StatusWriter, WriteResult, remove_finalizer
+from rukpak_py.core.logs import LASTING
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.resources import BUNDLES
 
@@ -284,7 +285,8 @@ class BundleReconciler:
         """Report the failure, unless the content is not asked for: it may be stored, and is read without a link."""
         if not self._kept.is_unasked(bundle):
             return _about(failure)
-        LOG.info("the content of %s cannot be stored or linked yet: %s", bundle.metadata.name, failure.text)
+        text = f"the content cannot be stored or linked yet: {failure.text}"
+        LASTING.tell(LOG, logging.INFO, Reason.UNPACK_FAILED, text)
         self._states.of(bundle.metadata.uid).stored = ContentPresence.UNKNOWN
         return NO_PROGRESS
 

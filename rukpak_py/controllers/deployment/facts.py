@@ -14,10 +14,11 @@ from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
 from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
-from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors
+from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors, reason_of_request
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, Words
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import advised
+from rukpak_py.core.logs import LASTING
 from rukpak_py.kube.errors import ApiError
 from rukpak_py.kube.pace import Pace
 from rukpak_py.kube.resources import NAMESPACES
@@ -60,7 +61,7 @@ async def with_failed_request(stages: Coroutine[Any, Any, Progress], done: Progr
 
 
 def failed_request(error: ApiError) -> Progress:
-    LOG.warning("%s", error)
+    LASTING.tell(LOG, logging.WARNING, reason_of_request(error), str(error))
     return Progress(facts=(error_fact(API_ERRORS, error),))
 
 

@@ -23,6 +23,7 @@ from rukpak_py.controllers.result.changes import changed, recorded, shortened
 from rukpak_py.controllers.result.conclusion import Clock, read_clock
 from rukpak_py.controllers.result.progress import StatusChange
 from rukpak_py.controllers.writes import StatusWriter, is_too_large
+from rukpak_py.core.logs import LASTING
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import InvalidError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
@@ -82,7 +83,8 @@ class DeploymentStatusWriter(StatusWriter[BundleDeployment]):
         except InvalidError as error:
             if not is_too_large(error):
                 raise
-            LOG.warning("BundleDeployment/%s: the whole status is too large: %s", latest.metadata.name, error)
+            text = f"the whole status is too large: {error}"
+            LASTING.tell(LOG, logging.WARNING, Reason.STATUS_TOO_LARGE, text)
         return await self.patch(latest, replace(shortened(after), notes=after.notes))
 
 

@@ -41,9 +41,11 @@ from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.existence import Existence
 from rukpak_py.controllers.result.bundle_details import BundleFails, BundleOfOtherClass, UnknownClass, WaitingForBundle
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.errors import reason_of_request
 from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.controllers.writes import object_meta
 from rukpak_py.core.errors import ConflictError, ContentError, RukPakError, UnavailableError
+from rukpak_py.core.logs import LASTING
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import (
@@ -134,7 +136,8 @@ class Templates:
         except _REFUSALS as error:
             return str(error)
         except RukPakError as error:
-            LOG.info("Bundle %s is not made again yet: %s", entry.bundle, error)
+            text = f"Bundle {entry.bundle} is not made again yet: {error}"
+            LASTING.tell(LOG, logging.INFO, reason_of_request(error), text)
         return ""
 
     def shows_orphaning(self, deployment: BundleDeployment, state: DeploymentState) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from rukpak_py.apply.results import FailureKind
+from rukpak_py.controllers.result.cause_table import TABLE
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.errors import (
     AccessError,
@@ -102,6 +103,13 @@ API_ERRORS = StageErrors(
     unavailable=Cause.API_UNAVAILABLE,
     failed=Cause.API_FAILED,
 )
+
+
+def reason_of_request(error: RukPakError) -> str:
+    """Reason of Ready for a request that fails, at whatever stage."""
+    return str(TABLE[API_ERRORS.cause_of(error)].ready or "")
+
+
 FETCH_ERRORS = StageErrors(
     content=Cause.FETCH_CONTENT,
     denied=Cause.FETCH_DENIED,

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core import logs
-from rukpak_py.core.logs import JsonFormatter, TextFormatter, about, of_no_reconcile, one_reconcile
+from rukpak_py.core.logs import JsonFormatter, LastingLog, TextFormatter, about, of_no_reconcile, one_reconcile
 
 FORMATTERS: list[logging.Formatter] = [TextFormatter(), JsonFormatter()]
 ANY_TEXT = st.text(alphabet=st.characters(exclude_categories=()))  # half surrogate pairs, too
@@ -188,3 +188,21 @@ async def test_lines_of_one_reconcile_have_one_id_those_of_its_tasks_and_threads
         assert "reconcile" not in line()
     assert "reconcile" not in line()
     assert "reconcile" not in orjson.loads(JsonFormatter().format(record("m")))
+
+
+def test_line_about_an_object_comes_once_for_each_text_and_again_when_it_is_over(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    lasting, logger = LastingLog(), logging.getLogger("rukpak_py.test")
+    with caplog.at_level(logging.INFO), about("BundleDeployment", "shop"):
+        for text in ("a", "a", "b", "a"):
+            lasting.tell(logger, logging.WARNING, "Unavailable", text)
+        with about("BundleDeployment", "other"):
+            lasting.tell(logger, logging.WARNING, "Unavailable", "a")
+        assert [record.getMessage() for record in caplog.records] == ["a", "b", "a"]
+        assert orjson.loads(JsonFormatter().format(caplog.records[0]))["reason"] == "Unavailable"
+        caplog.clear()
+        lasting.over(logger)
+        lasting.over(logger)
+        lasting.tell(logger, logging.WARNING, "Unavailable", "a")
+    assert [record.getMessage() for record in caplog.records] == ["over, after 3 times: a", "a"]
