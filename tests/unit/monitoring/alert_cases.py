@@ -73,7 +73,7 @@ CASES = [
     AlertCase(
         alert="RukPakReconcileErrors",
         series={
-            f'{RECONCILES}{{kind="Bundle", result="error"}}': "0x9 1x9 2x9 3x9",
+            f'{RECONCILES}{{kind="Bundle", result="error"}}': "0x4 1x4 2x4 3x4 4x4 5x4 6x4 7x4",
             f'{RECONCILES}{{kind="Bundle", result="done"}}': "0x40",
         },
         silent=(12, 22, 32),
@@ -136,7 +136,7 @@ CASES = [
         series={
             f'{FETCHES}{{source="image", result="failed"}}': "0+1x60",
             f'{FETCHES}{{source="image", result="unpacked"}}': "0+5x60",
-            f'{FETCHES}{{source="git", result="failed"}}': "0x5 1x55",
+            f'{FETCHES}{{source="git", result="failed"}}': "0x15 1x45",
         },
         fires={40: {"source": "image"}},
         silent=(10,),
@@ -160,6 +160,7 @@ CASES = [
             f'{REVIEWS}_count{{webhook="bundles", result="failed"}}': "0+1x40",
             f'{REVIEWS}_count{{webhook="bundles", result="gone"}}': "0+1x40",
             f'{REVIEWS}_count{{webhook="bundles", result="allowed"}}': "0+8x40",
+            f'{REVIEWS}_count{{webhook="bundles", result="refused"}}': "0+900x40",  # of strangers
             f'{REVIEWS}_count{{webhook="crds", result="denied"}}': "0+10x40",
             f'{REVIEWS}_count{{webhook="crds", result="refused"}}': "0+90x40",
         },
