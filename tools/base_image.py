@@ -1,5 +1,7 @@
 """The base of the operator's image: a minimal Debian with Python, git, ssh and busybox, made without any registry.
 
+The image has of it only what image_root.py takes.
+
 Where none can be made (it needs root and apt) it is a public one. RUKPAK_BASE_IMAGE names another. The made one is kept
 by the engine under a tag that is the hash of its recipe.
 """
@@ -20,7 +22,8 @@ if TYPE_CHECKING:
     from tools.engine import Engine
 
 PUBLIC = "docker.io/library/python:3.11-bookworm"
-PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client", "busybox-static")
+PACKAGES = ("python3", "python3-venv", "ca-certificates", "git", "openssh-client", "busybox-static", "binutils")
+KEPT = ("/usr/share/doc/*/copyright",)
 
 
 def ensure(engine: Engine) -> str:
@@ -34,10 +37,12 @@ def ensure(engine: Engine) -> str:
     if not engine.has(image):
         with tempfile.TemporaryDirectory() as folder:
             archive = Path(folder, "rootfs.tar")
-            debian.bootstrap(PACKAGES, archive, purpose="making a base image (RUKPAK_BASE_IMAGE names a ready one)")
+            debian.bootstrap(
+                PACKAGES, archive, kept=KEPT, purpose="making a base image (RUKPAK_BASE_IMAGE names a ready one)"
+            )
             engine.import_rootfs(archive, image)
     return image
 
 
 def _recipe_key() -> str:
-    return hashlib.sha256("\n".join(debian.recipe(PACKAGES)).encode()).hexdigest()[:12]
+    return hashlib.sha256("\n".join(debian.recipe(PACKAGES, kept=KEPT)).encode()).hexdigest()[:12]

@@ -24,7 +24,7 @@ class Engine(Protocol):
 
     def import_rootfs(self, archive: Path, image: str) -> None: ...
 
-    def build(self, image: str, context: Path, arguments: dict[str, str]) -> None: ...
+    def build(self, image: str, context: Path, arguments: dict[str, str], labels: dict[str, str]) -> None: ...
 
     def save(self, image: str, archive: Path) -> None:
         """Write a docker-archive."""
@@ -46,8 +46,8 @@ class Docker:
     def import_rootfs(self, archive: Path, image: str) -> None:
         subprocess.run(["docker", "import", str(archive), image], check=True, stdout=subprocess.DEVNULL)
 
-    def build(self, image: str, context: Path, arguments: dict[str, str]) -> None:
-        command = ["docker", "build", "--quiet", *_flags(arguments), "--tag", image, str(context)]
+    def build(self, image: str, context: Path, arguments: dict[str, str], labels: dict[str, str]) -> None:
+        command = ["docker", "build", "--quiet", *_flags(arguments, labels), "--tag", image, str(context)]
         subprocess.run(command, check=True, env=_with_buildkit())
 
     def save(self, image: str, archive: Path) -> None:
@@ -70,10 +70,10 @@ class Buildah:
             # ADD unpacks a local archive; a link spares a copy of 200 MB.
             os.link(archive, Path(context, "rootfs.tar"))
             Path(context, "Dockerfile").write_text("FROM scratch\nADD rootfs.tar /\n", encoding="utf-8")
-            self.build(image, Path(context), {})
+            self.build(image, Path(context), {}, {})
 
-    def build(self, image: str, context: Path, arguments: dict[str, str]) -> None:
-        flags = ["--isolation=chroot", "--quiet", "--layers=false", *_flags(arguments), "--tag", image]
+    def build(self, image: str, context: Path, arguments: dict[str, str], labels: dict[str, str]) -> None:
+        flags = ["--isolation=chroot", "--quiet", "--layers=false", *_flags(arguments, labels), "--tag", image]
         subprocess.run(self._buildah("bud", *flags, str(context)), check=True, stdout=subprocess.DEVNULL)
 
     def save(self, image: str, archive: Path) -> None:
@@ -115,8 +115,9 @@ def _succeeds(command: list[str]) -> bool:
     return subprocess.run(command, env=_with_buildkit(), capture_output=True, check=False).returncode == 0
 
 
-def _flags(arguments: dict[str, str]) -> list[str]:
-    return [f"--build-arg={name}={value}" for name, value in arguments.items()]
+def _flags(arguments: dict[str, str], labels: dict[str, str]) -> list[str]:
+    given = [f"--build-arg={name}={value}" for name, value in arguments.items()]
+    return given + [f"--label={name}={value}" for name, value in labels.items()]
 
 
 def _output(command: list[str]) -> str:

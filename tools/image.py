@@ -7,15 +7,18 @@ from __future__ import annotations
 
 import hashlib
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tomllib
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 from e2e.cluster import binaries
 from e2e.cluster.errors import ClusterError
+from rukpak_py import __version__
 from tools import base_image, engine, wheels
 from tools.steps import Steps
 
@@ -23,17 +26,19 @@ ROOT = Path(__file__).resolve().parent.parent
 ARCHIVE = ROOT / "build/rukpak.tar"
 KEY = ARCHIVE.with_suffix(".key")
 PROGRAMS = ROOT / "build/programs"  # what the image has beside Python; of this machine's architecture
-RECIPE = ("Dockerfile", ".dockerignore", "pyproject.toml", "requirements/runtime.txt", "README.md")
+RECIPE = (
+    "Dockerfile",
+    ".dockerignore",
+    "pyproject.toml",
+    "requirements/runtime.txt",
+    "README.md",
+    "tools/image_root.py",
+)
 REPOSITORY = "localhost/rukpak-py/operator"
 
 
-def version() -> str:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    return str(project["version"])
-
-
 def name() -> str:
-    return f"{REPOSITORY}:{version()}"
+    return f"{REPOSITORY}:{__version__}"
 
 
 def build(steps: Steps) -> Path:
@@ -53,7 +58,7 @@ def build(steps: Steps) -> Path:
         PROGRAMS.mkdir(parents=True)
         shutil.copy(binaries.path("helm"), PROGRAMS)
     with steps.step("image"):
-        builder.build(name(), ROOT, {"BASE_IMAGE": base, **_labels()})
+        builder.build(name(), ROOT, {"BASE_IMAGE": base}, _labels())
     with steps.step(f"archive {ARCHIVE.relative_to(ROOT)}"):
         builder.save(name(), ARCHIVE)
     KEY.write_text(key)
@@ -72,9 +77,33 @@ def _key(base: str) -> str:
 
 def _labels() -> dict[str, str]:
     """Labels of the image: of the commit, not of the moment, so that two builds agree."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     revision, epoch = _git("rev-parse", "HEAD") or "unknown", _git("log", "-1", "--format=%ct") or "0"
-    created = datetime.fromtimestamp(int(epoch), tz=UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-    return {"VERSION": version(), "REVISION": revision, "CREATED": created}
+    created = datetime.fromtimestamp(int(epoch), tz=UTC)
+    return labels(project, revision=revision, created=created, remote=_git("remote", "get-url", "origin"))
+
+
+def labels(project: dict[str, Any], *, revision: str, created: datetime, remote: str) -> dict[str, str]:
+    """Annotations of the OCI image specification. Those that name places on the web need a remote that is one."""
+    found = {
+        "title": project["name"],
+        "description": project["description"],
+        "licenses": project["license"],
+        "version": __version__,
+        "revision": revision,
+        "created": created.strftime("%Y-%m-%dT%H:%M:%SZ"),
+    }
+    if source := _public_url(remote):
+        found |= {"source": source, "documentation": f"{source}/tree/{revision}/docs"}
+    return {f"org.opencontainers.image.{key}": value for key, value in found.items()}
+
+
+def _public_url(remote: str) -> str:
+    """The page of the repository; a login in the URL is left out."""
+    found = re.fullmatch(
+        r"(?:https://(?:[^/@]{1,200}@)?|(?:ssh://)?git@)([\w.-]{1,200})[/:]([\w./-]{1,500}?)(?:\.git)?/?", remote
+    )
+    return f"https://{found[1]}/{found[2]}" if found else ""
 
 
 def _git(*arguments: str) -> str:

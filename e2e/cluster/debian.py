@@ -11,16 +11,17 @@ EXCLUDED = ("/usr/share/doc/*", "/usr/share/man/*", "/usr/share/locale/*", "/usr
 PROGRAMS = {"mmdebstrap": "mmdebstrap", "gpgv": "gpgv"}
 
 
-def recipe(included: Collection[str]) -> list[str]:
+def recipe(included: Collection[str], *, kept: Collection[str] = ()) -> list[str]:
     """The command, but for target and sources: all that decides what comes out."""
     excluded = [f"--dpkgopt=path-exclude={pattern}" for pattern in EXCLUDED]
+    excluded += [f"--dpkgopt=path-include={pattern}" for pattern in kept]
     return ["mmdebstrap", "--quiet", "--variant=minbase", f"--include={','.join(included)}", *excluded, SUITE]
 
 
-def bootstrap(included: Collection[str], target: Path, *, purpose: str) -> None:
-    """Make the file system: a folder, or an archive when the target's name ends in .tar."""
+def bootstrap(included: Collection[str], target: Path, *, kept: Collection[str] = (), purpose: str) -> None:
+    """Make the file system: a folder, or an archive where the name ends in .tar. `kept`: what stays of `EXCLUDED`."""
     packages.require(PROGRAMS, purpose=purpose)
-    output([*recipe(included), str(target), *_sources()])
+    output([*recipe(included, kept=kept), str(target), *_sources()])
 
 
 def _sources() -> list[str]:

@@ -13,8 +13,8 @@ import base64
 import hashlib
 import hmac
 import os
-import shlex
 import ssl
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -135,7 +135,7 @@ def environment_of(remote: Remote, access: GitAccess, *, addresses: Sequence[str
     """Writes the files that it names into the directory, which is private. Without addresses a proxy finds them."""
     environment = _environment(directory, protocol=remote.scheme)
     if remote.is_ssh:
-        environment["GIT_SSH_COMMAND"] = _ssh_command(remote, access, addresses[0], directory)
+        environment["GIT_SSH"] = str(_ssh_program(remote, access, addresses[0], directory))
         environment["GIT_SSH_VARIANT"] = "ssh"
         return environment | _as_variables(_CONFIGURATION)
     return environment | _as_variables({**_CONFIGURATION, **_web(remote, access, addresses, directory)})
@@ -191,7 +191,8 @@ def _authorities(access: GitAccess, directory: Path) -> Path:
     return _written(directory / "authorities.pem", before + b"\n" + access.ca_bundle.encode() + b"\n")
 
 
-def _ssh_command(remote: Remote, access: GitAccess, address: str, directory: Path) -> str:
+def _ssh_program(remote: Remote, access: GitAccess, address: str, directory: Path) -> Path:
+    """Write ssh with its options as a program. A command line (GIT_SSH_COMMAND) needs a shell; our image has none."""
     key = _written(directory / "key", access.private_key.encode())
     options = [*_SSH_OPTIONS, f"HostName={address}", f"HostKeyAlias={alias_of(remote, access.known_hosts)}"]
     if access.is_verified:
@@ -199,12 +200,14 @@ def _ssh_command(remote: Remote, access: GitAccess, address: str, directory: Pat
         options += ["StrictHostKeyChecking=yes", f'UserKnownHostsFile="{known_hosts}"']
     else:
         options += ["StrictHostKeyChecking=no", "UserKnownHostsFile=/dev/null"]
-    return shlex.join(["ssh", "-F", "none", "-i", str(key), *(word for one in options for word in ("-o", one))])
+    words = ["ssh", "-F", "none", "-i", str(key), *(word for one in options for word in ("-o", one))]
+    script = f"#!{sys.executable} -IS\nimport os, sys\nos.execvp('ssh', {words!r} + sys.argv[1:])\n"
+    return _written(directory / "ssh", script.encode(), mode=0o700)
 
 
-def _written(path: Path, content: bytes) -> Path:
+def _written(path: Path, content: bytes, *, mode: int = 0o600) -> Path:
     """Write a file that others cannot read at any moment."""
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW, mode)
     with os.fdopen(descriptor, "wb") as file:
         file.write(content)
     return path

@@ -177,13 +177,13 @@ def test_c18_a_key_is_in_one_private_file_and_in_no_argument(
     directory.mkdir()
     environment = environment_of(remote, access, addresses=["127.0.0.1"], directory=directory)
     files = {path.name: path.stat().st_mode & 0o777 for path in directory.iterdir()}
-    assert files == {"key": 0o600, "known_hosts": 0o600}
+    assert files == {"key": 0o600, "known_hosts": 0o600, "ssh": 0o700}
     secret = ssh.private_key.decode().splitlines()[1]
     assert not any(secret in value for value in environment.values())
     assert secret not in repr(access)
     assert secret not in access.redacted(f"x {secret} y")
     result = subprocess.run(
-        ["sh", "-c", f"{environment['GIT_SSH_COMMAND']} -p {ssh.port} root@localhost true"],
+        [environment["GIT_SSH"], "-p", str(ssh.port), "root@localhost", "true"],
         env=environment,
         timeout=30,
         check=False,
