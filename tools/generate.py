@@ -8,11 +8,13 @@ where no earlier command built it, the end-to-end suite checks that instead, and
 from __future__ import annotations
 
 import argparse
+import re
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from rukpak_py import __version__
 from tools import chart, metrics, policies, reference, rules, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -24,6 +26,7 @@ REFERENCE = Path("docs/reference.md")
 RULES = Path("docs/rules.md")
 INSTALL = Path("manifests/install.yaml")
 SHIPPED = Path("rukpak_py/cli/checks/shipped.json")
+CHART_METADATA = Path("charts/rukpak/Chart.yaml")
 
 
 def write_crds(root: Path) -> None:
@@ -49,6 +52,12 @@ def write_metrics(root: Path) -> None:
 
 def write_rules(root: Path) -> None:
     _write(root / RULES, rules.page())
+
+
+def write_version(root: Path) -> None:
+    """Write the version of the package to the chart, which has it as its own and as that of the operator."""
+    text = (ROOT / CHART_METADATA).read_text(encoding="utf-8")
+    _write(root / CHART_METADATA, re.sub(r"(?m)^(version|appVersion): .*$", rf"\1: {__version__}", text))
 
 
 def write_install_manifest(root: Path, helm: Path) -> None:
@@ -86,13 +95,14 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, METRICS, RULES]
+    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, METRICS, RULES, CHART_METADATA]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
         write_policies(Path(folder))
         write_reference(Path(folder))
         write_metrics(Path(folder))
         write_rules(Path(folder))
+        write_version(Path(folder))
         helm = chart.built_helm()
         if helm is None:
             print(f"{INSTALL} and {SHIPPED} are left to `make e2e`: helm is not built yet")
@@ -118,6 +128,7 @@ def main() -> int:
     write_reference(ROOT)
     write_metrics(ROOT)
     write_rules(ROOT)
+    write_version(ROOT)
     helm = chart.helm()
     write_install_manifest(ROOT, helm)
     write_shipped(ROOT, helm)

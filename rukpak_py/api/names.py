@@ -24,6 +24,7 @@ BUNDLE_NAME_LENGTH = 52
 BUNDLE_DEPLOYMENT_NAME_LENGTH = 45
 
 DEFAULT_SYSTEM_NAMESPACE = "rukpak-system"
+CLUSTER_DOMAIN = "cluster.local"  # of Services, where a setting does not name another
 
 # Labels
 OWNER_KIND_LABEL = f"{GROUP}/owner-kind"

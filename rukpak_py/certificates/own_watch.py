@@ -104,6 +104,7 @@ class OwnCertificates:
         *,
         webhook_url: str,
         external_url: str,
+        cluster_domain: str,
         reader: Client,
         writer: Client,
         reporter: "WebhookReporter",
@@ -111,7 +112,7 @@ class OwnCertificates:
         """`writer` and `reporter` are fenced: their writes fail unless this replica leads."""
         self._webhooks = OurWebhooks(system_namespace=namespace, url=webhook_url)
         self._keeper = CertificateKeeper(
-            own_certificate(namespace, webhook_url, external_url),
+            own_certificate(namespace, webhook_url, external_url, cluster_domain=cluster_domain),
             client=writer,
             webhooks=self._webhooks,
         )

@@ -25,6 +25,7 @@ from rukpak_py.api.names import (
     BUNDLE_WEBHOOK,
     BUNDLE_WEBHOOK_PATH,
     CA_FIELD_MANAGER_PREFIX,
+    CLUSTER_DOMAIN,
     CONFIG_MAP_WEBHOOK,
     CONFIG_MAP_WEBHOOK_PATH,
     CONTENT_SERVICE,
@@ -150,10 +151,10 @@ def _match(name: str, expression: str) -> Manifest:
     return {"name": name, "expression": expression}
 
 
-def own_certificate(system_namespace: str, *urls: str) -> WantedCertificate:
+def own_certificate(system_namespace: str, *urls: str, cluster_domain: str = CLUSTER_DOMAIN) -> WantedCertificate:
     """One for every name under which the operator's servers are reached."""
     services = (WEBHOOK_SERVICE, CONTENT_SERVICE)
-    names = [f"{service}.{system_namespace}.svc{zone}" for service in services for zone in ("", ".cluster.local")]
+    names = [f"{service}.{system_namespace}.svc{zone}" for service in services for zone in ("", f".{cluster_domain}")]
     hosts = [host for url in urls if url and (host := urlsplit(url).hostname)]
     return WantedCertificate(
         secret=secret_key(system_namespace, SecretName.SERVING),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from rukpak_py.api.metadata import other_injectors
-from rukpak_py.api.names import INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
+from rukpak_py.api.names import CLUSTER_DOMAIN, INJECT_CA_ANNOTATION, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.core.ca_bundles import caller_outline, callers
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
@@ -73,12 +73,14 @@ class WantedCertificates:
         return [place for place in self.places.values() if place.secret == secret]
 
 
-def wanted_certificates(rendered: Iterable[RenderedObject]) -> WantedCertificates:
+def wanted_certificates(
+    rendered: Iterable[RenderedObject], *, cluster_domain: str = CLUSTER_DOMAIN
+) -> WantedCertificates:
     rendered = list(rendered)
     annotated = [(one, caller_outline(one.body)) for one in rendered if any(name in one.body for name in _ANNOTATIONS)]
     problems: list[Problem] = []
     taken = {one.key for one in rendered if one.key.group == "" and one.key.kind == "Secret"}
-    certificates = _certificates(annotated, taken, problems)
+    certificates = _certificates(annotated, taken, problems, cluster_domain)
     return WantedCertificates(
         certificates=certificates,
         places=_places(annotated, certificates, problems),
@@ -95,7 +97,7 @@ _Annotated = Iterable[tuple[RenderedObject, dict[str, Any]]]
 
 
 def _certificates(
-    annotated: _Annotated, taken: set[ObjectKey], problems: list[Problem]
+    annotated: _Annotated, taken: set[ObjectKey], problems: list[Problem], cluster_domain: str
 ) -> dict[ObjectKey, WantedCertificate]:
     found: dict[ObjectKey, WantedCertificate] = {}
     for one, manifest in annotated:
@@ -110,7 +112,7 @@ def _certificates(
             continue
         known = found.get(secret)
         host = f"{key.name}.{key.namespace}"
-        names = (host, f"{host}.svc", f"{host}.svc.cluster.local")
+        names = (host, f"{host}.svc", f"{host}.svc.{cluster_domain}")
         hosts = dict.fromkeys([*(known.hosts if known else ()), *names])
         service = known.service if known else key
         found[secret] = WantedCertificate(secret=secret, hosts=tuple(hosts), service=service)

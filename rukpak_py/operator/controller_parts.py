@@ -82,6 +82,8 @@ class DeploymentDependencies:
     request_content: Callable[[Bundle], None]
     now: Callable[[], str]
     system_namespace: str
+    default_namespace: str
+    cluster_domain: str
     judging: Judging
     hook_seconds: float
     lookup_secrets_in: frozenset[str]
@@ -141,7 +143,14 @@ class DeploymentParts:
             limits=around.limits,
         )
         kept = KeptRenderings(around.content, around.renderings, around.digest_keys, releases=releases)
-        renderer = Renderer(around.content, kinds, kept, jobs=self._render_jobs, limits=around.limits)
+        renderer = Renderer(
+            around.content,
+            kinds,
+            kept,
+            jobs=self._render_jobs,
+            cluster_domain=around.cluster_domain,
+            limits=around.limits,
+        )
         self._second_rendering = SecondRendering(
             around.content,
             kept,
@@ -155,7 +164,12 @@ class DeploymentParts:
             has_account=lambda deployment: self.identities.account_of(deployment) is not None,
             on_new=around.router.bundles.queue.add,
         )
-        attempts = AttemptFactory(around.inventory, around.cluster.has_namespace, self.identities)
+        attempts = AttemptFactory(
+            around.inventory,
+            around.cluster.has_namespace,
+            self.identities,
+            default_namespace=around.default_namespace,
+        )
         rendering = RenderingStage(renderer, former=templates.former, request_content=around.request_content)
         hook_objects = HookObjects(
             around.cluster,
@@ -272,7 +286,7 @@ class DeploymentParts:
             bundles = router.bundles.cache.controlled_by(one.metadata.uid)
             state = self.states.of(one.metadata.uid)
             values = state.values.latest if state is not None else ()
-            keys |= keys_in_use(one, bundles, system_namespace=self._around.system_namespace, values=values)
+            keys |= keys_in_use(one, bundles, default_namespace=self._around.default_namespace, values=values)
         await self._around.renderings.sweep(keys)
 
     async def stop_unused_hook_watches(self) -> None:

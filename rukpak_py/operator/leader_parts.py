@@ -156,6 +156,8 @@ class LeaderParts:
                 request_content=self.bundles.reconciler.request_content,
                 now=_now,
                 system_namespace=settings.system_namespace,
+                default_namespace=settings.default_namespace,
+                cluster_domain=settings.cluster_domain,
                 judging=self._judging,
                 hook_seconds=settings.hook_timeout,
                 lookup_secrets_in=settings.lookup_secrets_in,

@@ -103,6 +103,7 @@ class Replica:
             namespace,
             webhook_url=settings.webhook_url,
             external_url=settings.external_url,
+            cluster_domain=settings.cluster_domain,
             reader=vital,
             writer=vital_writer,
             reporter=WebhookReporter(

@@ -14,7 +14,7 @@ from typing import Never
 from rukpak_py import __version__
 from rukpak_py.api.accounts import Mode
 from rukpak_py.api.deployment_spec import DNS_SUBDOMAIN
-from rukpak_py.api.names import CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
+from rukpak_py.api.names import CLUSTER_DOMAIN, CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.api.policies.installation import Installation
 from rukpak_py.api.upgrades import Approval
 from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
@@ -30,6 +30,7 @@ from rukpak_py.sources.logins import LoginPolicy
 
 LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
 LONGEST_ACCOUNT = 253
+LONGEST_DOMAIN = 150  # with the name and the namespace of a Service before it, a host name has at most 253
 LONGEST_HOOK = 86_400  # seconds
 
 
@@ -39,6 +40,8 @@ class Settings:
     mode: Mode
     default_account: str
     least_approval: Approval
+    default_install_namespace: str
+    cluster_domain: str
     leader_elect: bool
     storage_dir: Path
     upload_dir: Path
@@ -81,6 +84,11 @@ class Settings:
         )
 
     @property
+    def default_namespace(self) -> str:
+        """Where objects go for which neither their BundleDeployment nor their content names a namespace."""
+        return self.default_install_namespace or self.system_namespace
+
+    @property
     def external_url(self) -> str:
         """URL under which clients reach content and uploads."""
         if self.content_url:
@@ -102,6 +110,8 @@ def read_settings(arguments: Sequence[str], environ: Mapping[str, str] = os.envi
         mode=Mode(given["mode"]),
         default_account=given["default_service_account"],
         least_approval=Approval(given["least_approval"]),
+        default_install_namespace=given["default_install_namespace"],
+        cluster_domain=given["cluster_domain"],
         leader_elect=given["leader_elect"],
         storage_dir=given["provisioner_storage_dir"],
         upload_dir=given["upload_storage_dir"],
@@ -201,6 +211,19 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "least spec.upgrades.approval with which a user without the verb approve may create a BundleDeployment: "
         "Automatic, WhenSafe or Manual; the admission policies of the cluster say the same",
         type=one_of(*Approval),
+    )
+    add(
+        "--default-install-namespace",
+        "",
+        "namespace of objects that name none, of BundleDeployments without spec.installNamespace; without it the "
+        "system namespace. What is installed moves when it changes",
+        type=_optional_namespace,
+    )
+    add(
+        "--cluster-domain",
+        CLUSTER_DOMAIN,
+        "domain of the Services of the cluster, for the certificates that the operator makes",
+        type=_domain,
     )
     add(
         "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
@@ -338,6 +361,16 @@ def _own_namespace() -> str:
 def _namespace(text: str) -> str:
     if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
         raise argparse.ArgumentTypeError(f"{text!r} is not a valid namespace name")
+    return text
+
+
+def _optional_namespace(text: str) -> str:
+    return _namespace(text) if text else ""
+
+
+def _domain(text: str) -> str:
+    if not (len(text) <= LONGEST_DOMAIN and re.fullmatch(DNS_SUBDOMAIN, text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a valid DNS domain")
     return text
 
 

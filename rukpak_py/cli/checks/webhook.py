@@ -5,7 +5,15 @@ import binascii
 from collections.abc import Iterator
 from datetime import datetime
 
-from rukpak_py.api.names import BUNDLE_WEBHOOK, CA_KEY, CRD_WEBHOOK, WEBHOOK_CONFIGURATION, WEBHOOK_SERVICE, SecretName
+from rukpak_py.api.names import (
+    BUNDLE_WEBHOOK,
+    CA_KEY,
+    CLUSTER_DOMAIN,
+    CRD_WEBHOOK,
+    WEBHOOK_CONFIGURATION,
+    WEBHOOK_SERVICE,
+    SecretName,
+)
 from rukpak_py.certificates.own_webhooks import ConfigurationState, OurWebhooks, own_certificate
 from rukpak_py.cli.checks.facts import AfterFacts
 from rukpak_py.cli.checks.flags import OperatorFlags, flags_of
@@ -109,7 +117,8 @@ def _serving(facts: AfterFacts, certificate: bytes | Unread | None) -> CheckResu
         return _CERTIFICATE.error("it has no certificate", RENEWED, about)
     if (problem := _problem(certificate, facts.server.now)) is not None:
         return _CERTIFICATE.error(problem, RENEWED, about)
-    hosts = own_certificate(facts.installation.system_namespace).hosts
+    named = own_certificate(facts.installation.system_namespace).hosts
+    hosts = [host for host in named if not host.endswith(f".{CLUSTER_DOMAIN}")]  # which is not known here
     if not x509.covers(certificate, hosts):
         return _CERTIFICATE.error("the certificate does not name the Services of the operator", RENEWED, about)
     return _life(_CERTIFICATE, certificate, facts.server.now, about)

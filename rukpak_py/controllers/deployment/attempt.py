@@ -164,10 +164,19 @@ def options_of_active(deployment: BundleDeployment) -> InstallOptions | None:
 
 
 class AttemptFactory:
-    def __init__(self, inventory: Inventory, has_namespace: Callable[[str], bool], identities: Identities) -> None:
+    def __init__(
+        self,
+        inventory: Inventory,
+        has_namespace: Callable[[str], bool],
+        identities: Identities,
+        *,
+        default_namespace: str = "",
+    ) -> None:
+        """`default_namespace`: of objects for which neither spec nor content names one. Empty: the system namespace."""
         self._inventory = inventory
         self._has_namespace = has_namespace
         self._identities = identities
+        self._default_namespace = default_namespace or identities.system_namespace
 
     def wanted(
         self, deployment: BundleDeployment, bundle: Bundle, state: DeploymentState, found: FoundValues
@@ -203,7 +212,7 @@ class AttemptFactory:
         found: FoundValues,
     ) -> Attempt:
         chooses = bundle.spec.provisioner_class == REGISTRY_CLASS and not options.install_namespace
-        namespace = "" if chooses else options.install_namespace or self._identities.system_namespace
+        namespace = "" if chooses else options.install_namespace or self._default_namespace
         known = self._inventory.get(NAMESPACES.key("", namespace))
         if known is not None:
             is_ours = known.owner_uid == deployment.metadata.uid

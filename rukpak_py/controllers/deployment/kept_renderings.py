@@ -229,7 +229,7 @@ def keys_in_use(
     deployment: BundleDeployment,
     bundles: Iterable[Bundle],
     *,
-    system_namespace: str,
+    default_namespace: str,
     values: Sequence[RecordedValues] = (),
 ) -> set[str]:
     """Keys of the history, of hooks that have run, and of each Bundle with the options of the spec and these values."""
@@ -252,7 +252,7 @@ def keys_in_use(
     running = deployment.status.running_hook
     begun = {record.revision for record in deployment.status.hooks}  # what its hooks have seen is installed
     begun |= {running.revision} if running is not None else set()
-    return begun | {_key(uid, digest, name or system_namespace, *rest) for digest, name, *rest in wanted | recorded}
+    return begun | {_key(uid, digest, name or default_namespace, *rest) for digest, name, *rest in wanted | recorded}
 
 
 def _parts(values: Iterable[RecordedValues]) -> list[str]:

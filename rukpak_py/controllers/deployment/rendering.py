@@ -17,6 +17,7 @@ from enum import Enum, auto
 from functools import cached_property
 from typing import Final, NamedTuple
 
+from rukpak_py.api.names import CLUSTER_DOMAIN
 from rukpak_py.apply.desired import Desired, desire, scaled
 from rukpak_py.apply.kinds import KindState, Resolution
 from rukpak_py.apply.order import is_builtin
@@ -95,10 +96,12 @@ class Renderer:
         renderings: KeptRenderings,
         *,
         jobs: "Jobs[MadeContent]",
+        cluster_domain: str = CLUSTER_DOMAIN,
         limits: Limits = DEFAULT_LIMITS,
     ) -> None:
         self._content = content
         self._kinds = kinds
+        self._cluster_domain = cluster_domain
         self._renderings = renderings
         self._jobs = jobs
         self._limits = limits
@@ -234,7 +237,7 @@ class Renderer:
         attempt.state.rendered(attempt.content, facts)
         desired = await desired_of(content, resolution, attempt)
         rendered = (RenderedObject(one.key, one.head.gvk, one.payload.body) for one in desired)
-        facts = replace(facts, certificates=wanted_certificates(rendered))
+        facts = replace(facts, certificates=wanted_certificates(rendered, cluster_domain=self._cluster_domain))
         attempt.state.rendered(attempt.content, facts)
         if all(state is KindState.SERVED for state in resolution.states.values()):
             content = replace(content, objects=())

@@ -27,7 +27,7 @@ CLUSTER_SCOPED = frozenset(
 SECRET = secret_key("shop", "cert")
 
 
-def wanted(*manifests: Manifest) -> WantedCertificates:
+def wanted(*manifests: Manifest, cluster_domain: str = "cluster.local") -> WantedCertificates:
     found = (
         desire(
             Object.from_manifest(manifest),
@@ -38,7 +38,8 @@ def wanted(*manifests: Manifest) -> WantedCertificates:
         )
         for manifest in manifests
     )
-    return wanted_certificates(RenderedObject(one.key, one.head.gvk, one.payload.body) for one in found)
+    rendered = (RenderedObject(one.key, one.head.gvk, one.payload.body) for one in found)
+    return wanted_certificates(rendered, cluster_domain=cluster_domain)
 
 
 def service(name: str = "hooks", secret: str = SECRET.name, **metadata: str) -> Manifest:
@@ -80,6 +81,11 @@ def test_a_service_gets_a_certificate_for_its_names() -> None:
     (certificate,) = wanted(service()).certificates.values()
     assert certificate.secret == SECRET
     assert certificate.hosts == ("hooks.shop", "hooks.shop.svc", "hooks.shop.svc.cluster.local")
+
+
+def test_names_of_a_service_end_with_the_domain_of_the_cluster() -> None:
+    (certificate,) = wanted(service(), cluster_domain="corp.example").certificates.values()
+    assert certificate.hosts == ("hooks.shop", "hooks.shop.svc", "hooks.shop.svc.corp.example")
 
 
 def test_the_secret_is_in_the_namespace_of_the_service() -> None:

@@ -79,3 +79,9 @@ def test_the_certificate_covers_every_way_in(url: str, added: list[str]) -> None
         "localhost",
         *added,
     ]
+
+
+def test_the_certificate_covers_the_domain_of_the_cluster() -> None:
+    hosts = own_certificate("sys", cluster_domain="corp.example").hosts
+    assert {"core.sys.svc.corp.example", "rukpak-webhook-service.sys.svc.corp.example"} <= set(hosts)
+    assert not [host for host in hosts if "cluster.local" in host]

@@ -110,7 +110,7 @@ def test_keys_of_renderings(monkeypatch: pytest.MonkeyPatch) -> None:
     options = RecordedOptions(install_namespace="ns")
     entry = Installation(bundle="b", digest="sha256:11", time="2026-01-01T00:00:00Z", options=options)
     status = BundleDeploymentStatus(history=(entry,))
-    in_use = keys_in_use(deployment(status=status), (), system_namespace="system")
+    in_use = keys_in_use(deployment(status=status), (), default_namespace="system")
     found = {
         "of content": key_of(one),
         "with configuration and values": key_of(other),

@@ -45,6 +45,8 @@ FITTING = [
     ("--reapply-interval", "0", "reapply_interval", 0.0),
     ("--log-level", "debug", "log_level", "debug"),
     ("--mode", "narrow", "mode", Mode.NARROW),
+    ("--default-install-namespace", "apps", "default_namespace", "apps"),
+    ("--cluster-domain", "corp.example", "cluster_domain", "corp.example"),
     ("--least-approval", "WhenSafe", "least_approval", Approval.WHEN_SAFE),
     ("--log-format", "json", "log_format", "json"),
 ]
@@ -87,6 +89,9 @@ WRONG = [
     ("--unpack-pod-resources", "{"),
     ("--log-level", "verbose"),
     ("--mode", "wide"),
+    ("--default-install-namespace", "Not_A_Name"),
+    ("--cluster-domain", ".corp"),
+    ("--cluster-domain", "a" * 151),
     ("--least-approval", "manual"),
     ("--log-level", "DEBUG"),
     ("--log-format", "xml"),

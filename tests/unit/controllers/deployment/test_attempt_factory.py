@@ -12,7 +12,7 @@ from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.kube.resources import NAMESPACES
 from tests.unit.apply.watches import watches_of
-from tests.unit.controllers.deployment.parts import identities, kinds
+from tests.unit.controllers.deployment.parts import SYSTEM_NAMESPACE, identities, kinds
 from tests.unit.controllers.fakes import NOW
 from tests.unit.controllers.values import deployment, unpacked
 
@@ -61,4 +61,18 @@ async def test_installed_content_has_the_values_of_its_digest_and_no_others(
     active = attempts.active(one, unpacked(), DeploymentState(), found)
     assert active is not None
     assert (active.values, active.lacks_values) == (documents, not documents)
+    await watches.inventory.close()
+
+
+@pytest.mark.parametrize(
+    ("default", "asked", "namespace"),
+    [("", None, SYSTEM_NAMESPACE), ("apps", None, "apps"), ("apps", "shop", "shop")],
+)
+async def test_objects_without_a_namespace_go_to_that_of_the_spec_or_the_default(
+    monkeypatch: pytest.MonkeyPatch, default: str, asked: str | None, namespace: str
+) -> None:
+    watches = watches_of(monkeypatch, NAMESPACES)
+    attempts = AttemptFactory(watches.inventory, lambda _name: True, identities(), default_namespace=default)
+    one = deployment(install_namespace=asked or "")
+    assert attempts.wanted(one, unpacked(), DeploymentState(), NO_VALUES).install_namespace == namespace
     await watches.inventory.close()

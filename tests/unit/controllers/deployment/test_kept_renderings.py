@@ -364,10 +364,10 @@ async def test_without_the_key_what_is_stored_counts_and_what_is_rendered_again_
 def test_renderings_with_values_stay_while_they_are_in_use() -> None:
     one = chart_with_values(entry(values_from=values()))
     of = one.deployment
-    assert key_of(one) in keys_in_use(of, (), system_namespace="ns")
+    assert key_of(one) in keys_in_use(of, (), default_namespace="ns")
     wanted = chart_with_values(entry(values_from=values()), digest="2")
-    assert key_of(wanted) not in keys_in_use(of, [wanted.bundle], system_namespace="ns")
-    assert key_of(wanted) in keys_in_use(of, [wanted.bundle], system_namespace="ns", values=values("2"))
+    assert key_of(wanted) not in keys_in_use(of, [wanted.bundle], default_namespace="ns")
+    assert key_of(wanted) in keys_in_use(of, [wanted.bundle], default_namespace="ns", values=values("2"))
 
 
 # Which renderings are in use
@@ -386,10 +386,10 @@ def test_renderings_of_installed_and_wanted_content_stay(config: dict[str, Any] 
     installed = replace(one.deployment, status=BundleDeploymentStatus(history=history))
     edited = replace(installed, spec=replace(installed.spec, config={"values": "edited"}))
     for of in (installed, edited):
-        assert key_of(one) in keys_in_use(of, (), system_namespace="ns")
+        assert key_of(one) in keys_in_use(of, (), default_namespace="ns")
     wanted = attempt(of=edited, bundle=one.bundle)
-    assert key_of(wanted) not in keys_in_use(edited, (), system_namespace="ns")
-    assert key_of(wanted) in keys_in_use(edited, [one.bundle], system_namespace="ns")
+    assert key_of(wanted) not in keys_in_use(edited, (), default_namespace="ns")
+    assert key_of(wanted) in keys_in_use(edited, [one.bundle], default_namespace="ns")
 
 
 @pytest.mark.parametrize(
