@@ -129,7 +129,7 @@ async def _restart_often(plane: ControlPlane, fleet: Fleet, seconds: float) -> N
 
 
 async def _until_settled(client: Client, fleet: Fleet) -> list[str]:
-    """What is not as it should be after five minutes in which nothing happens."""
+    """List differences that remain after five minutes in which nothing happens."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while (found := await not_as_wanted(client, fleet)) and time.monotonic() < deadline:  # noqa: ASYNC110 - it is a server
         await asyncio.sleep(LOOK_SECONDS)

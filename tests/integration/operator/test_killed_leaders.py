@@ -131,9 +131,9 @@ async def shows_one_content(tenant: Tenant, proxy: Proxy, stored: StoredContents
     assert {key: count for key, count in made.items() if count > 1} == {}
     assert [str(one.path) for one in proxy.writes if one.method == "DELETE"] == []
     for resource in (CONFIG_MAPS, SERVICES):
-        for one in await listed(tenant.admin, resource, tenant.namespace):
-            managers = {entry["manager"] for entry in one["metadata"].get("managedFields", ())}
-            assert len(managers) == 1, one
+        for live in await listed(tenant.admin, resource, tenant.namespace):
+            managers = {entry["manager"] for entry in live["metadata"].get("managedFields", ())}
+            assert len(managers) == 1, live
     bundles = await listed(tenant.admin, BUNDLES)
     assert len([one for one in bundles if one["metadata"]["name"].startswith(tenant.name)]) == len(names)
 
