@@ -125,6 +125,32 @@ class Progress:
             sys.stderr.flush()
 
 
+class StatusLine:
+    """One line of standard output with a state: rewritten on a terminal, elsewhere a new line for each other state."""
+
+    def __init__(self) -> None:
+        self._shown = ""
+        self._is_terminal = sys.stdout.isatty()
+
+    def show(self, text: str) -> None:
+        text = clean(text)
+        if text == self._shown:
+            return
+        self._shown = text
+        if self._is_terminal:
+            room = shutil.get_terminal_size().columns - 1
+            sys.stdout.write(f"\r\x1b[K{text[:room]}")
+            sys.stdout.flush()
+        else:
+            click.echo(text)
+
+    def end(self) -> None:
+        """Leave the last state where it is: other output follows below it."""
+        if self._shown and self._is_terminal:
+            click.echo()
+        self._shown = ""
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used: a start pays for one command only.
 

@@ -25,6 +25,11 @@ from rukpak_py.sources.image.layers import everything
 
 Chosen: TypeAlias = Callable[[str], bool]
 
+
+def nothing(_path: str) -> bool:
+    return False
+
+
 # The history of a checkout is no content, and often larger than all limits.
 _NO_CONTENT = frozenset({".git"})
 _DOCUMENTS = (".yaml", ".yml", ".json")
@@ -37,6 +42,13 @@ class Selection:
     keep: Chosen = everything
     enter: Chosen = everything  # directories; those that are not entered are not looked at
     demanded: Chosen = everything  # what cannot be followed is refused here, and left out elsewhere
+
+    def without(self, ignored: Chosen) -> "Selection":
+        return Selection(
+            keep=lambda path: self.keep(path) and not ignored(path),
+            enter=lambda path: self.enter(path) and not ignored(path),
+            demanded=self.demanded,
+        )
 
 
 EVERYTHING = Selection()
@@ -54,10 +66,11 @@ def read_directory(root: Path, *, selection: Selection = EVERYTHING, limits: Lim
     return builder.build()
 
 
-def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
+def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS, ignored: Chosen = nothing) -> Tree:
     """Read the files that formats need: manifests/, metadata/, tests/scorecard/, Dockerfiles; or all of a chart.
 
     Where neither a bundle nor a chart is, read what advice needs: documents, and which directories hold manifests/.
+    `ignored`: what is not looked at.
     """
     if os.path.lexists(root / MANIFESTS):
         keep = of_bundle_or_chart if (root / CHART).is_file() else of_bundle
@@ -68,7 +81,7 @@ def read_bundle(root: Path, *, limits: Limits = DEFAULT_LIMITS) -> Tree:
         )
     else:
         selection = Selection(keep=_advises, enter=_may_advise, demanded=demanded)
-    return read_directory(root, selection=selection, limits=limits)
+    return read_directory(root, selection=selection.without(ignored), limits=limits)
 
 
 def _holds_chart(root: Path) -> bool:

@@ -45,6 +45,7 @@ from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
+from rukpak_py.sources.local_directory import nothing
 from rukpak_py.sources.local_directory import read_bundle as read_bundle_directory
 
 
@@ -117,13 +118,13 @@ class CommandError(RukPakError):
     """A step that failed; the message begins with which."""
 
 
-def read(directory: Path) -> Tree:
+def read(directory: Path, *, ignored: Callable[[str], bool] = nothing) -> Tree:
     """Before anything is sent."""
     if not directory.exists():
         raise ContentError(f"{directory}: there is no such file or directory")
     if not directory.is_dir():
         raise ContentError(f"{directory} is not a directory")
-    return read_bundle_directory(directory, limits=Limits.from_environment())
+    return read_bundle_directory(directory, limits=Limits.from_environment(), ignored=ignored)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,7 +155,7 @@ async def run(
     say(
         f'successfully uploaded bundle content for "{bundle}"' if is_new else f'bundle "{bundle}" is already up-to-date'
     )
-    return Uploaded(bundle=bundle, is_new=is_new, former=_condition(deployment, ConditionType.STALLED))
+    return Uploaded(bundle=bundle, is_new=is_new, former=condition_of(deployment, ConditionType.STALLED))
 
 
 async def verdict(
@@ -173,9 +174,9 @@ async def verdict(
                 except ServerUnavailableError as error:  # it may be away for a moment
                     said = str(error)
                 else:
-                    if (judged := _judged(found, uploaded)) is not None:
-                        return judged
-                    ready = _condition(found, ConditionType.READY)
+                    if (judgement := judged(found, uploaded)) is not None:
+                        return judgement
+                    ready = condition_of(found, ConditionType.READY)
                     if ready is not None and ready.status != ConditionStatus.TRUE and ready.message != said:
                         said = ready.message
                         tell(first_line(said))
@@ -183,9 +184,9 @@ async def verdict(
     return RunVerdict(is_ready=False, text=f"not within {seconds:g} s: {said}")
 
 
-def _judged(deployment: BundleDeployment, uploaded: Uploaded) -> RunVerdict | None:
+def judged(deployment: BundleDeployment, uploaded: Uploaded) -> RunVerdict | None:
     """None: it goes on. What was said before the new content came still stands there for a moment."""
-    ready, stalled = (_condition(deployment, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
+    ready, stalled = (condition_of(deployment, kind) for kind in (ConditionType.READY, ConditionType.STALLED))
     is_active = deployment.status.active_bundle == uploaded.bundle
     if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
         return RunVerdict(is_ready=True, text=ready.message)
@@ -229,7 +230,7 @@ async def _bundle_of(client: Client, name: str, seconds: float) -> tuple[str, Bu
 
 
 def _why_no_bundle(deployment: BundleDeployment) -> str:
-    ready = _condition(deployment, ConditionType.READY)
+    ready = condition_of(deployment, ConditionType.READY)
     if ready is not None:
         return ready.message.rstrip(".")
     wanted = deployment.spec.provisioner_class_name
@@ -251,7 +252,7 @@ def _is_of(bundle: Bundle | None, deployment: BundleDeployment) -> bool:
     return controller is not None and controller.uid == deployment.metadata.uid
 
 
-def _condition(deployment: BundleDeployment, kind: ConditionType) -> Condition | None:
+def condition_of(deployment: BundleDeployment, kind: ConditionType) -> Condition | None:
     """Condition of the present spec; None while the status is that of a former one."""
     if deployment.status.observed_generation != deployment.metadata.generation:
         return None

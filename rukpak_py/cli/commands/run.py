@@ -1,16 +1,19 @@
 """`rukpakctl run`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
 from rukpak_py.cli.deployment_names import deployment_argument
-from rukpak_py.cli.terminal import Exit, Progress, clean, epilog, print_warning
+from rukpak_py.cli.terminal import Exit, Progress, StatusLine, clean, epilog, print_warning
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from rukpak_py.cli.cluster.running import Run
     from rukpak_py.content.tree import Tree
 
 WAIT_SECONDS = 300
@@ -53,6 +56,12 @@ WAIT_SECONDS = 300
     help="How long to wait until it is Ready, and before that, at most 60, for its Bundle.",
 )
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when it does not become Ready.")
+@click.option(
+    "--watch",
+    "watches",
+    is_flag=True,
+    help="Upload again at each change of the directory, and show the state, until you press Ctrl-C.",
+)
 def run(
     *,
     name: str,
@@ -63,6 +72,7 @@ def run(
     waits: bool,
     timeout: int,
     exit_code: bool,
+    watches: bool,
     **where: str,
 ) -> int:
     """Install the bundle of a directory.
@@ -73,15 +83,22 @@ def run(
     from rukpak_py.cli.cluster import running  # noqa: PLC0415 - other commands must not pay for it
     from rukpak_py.cli.cluster.session import ClusterSession, with_cluster  # noqa: PLC0415 - the same
 
-    tree = running.read(directory)
-    default = PLAIN_CLASS if deployment_class or bundle_class else _detected_class(tree)
-    wanted = running.Run(
-        deployment=name,
-        tree=tree,
-        deployment_class=deployment_class or default,
-        bundle_class=bundle_class or default,
-        install_namespace=install_namespace,
-    )
+    if watches and (exit_code or not waits):
+        raise click.UsageError("--watch waits until you press Ctrl-C: leave out --exit-code and --no-wait")
+
+    def wanted_of(tree: "Tree") -> running.Run:
+        default = PLAIN_CLASS if deployment_class or bundle_class else _detected_class(tree)
+        return running.Run(
+            deployment=name,
+            tree=tree,
+            deployment_class=deployment_class or default,
+            bundle_class=bundle_class or default,
+            install_namespace=install_namespace,
+        )
+
+    if watches:
+        _watch(directory, wanted_of, OperatorAt(**where), timeout)
+    wanted = wanted_of(running.read(directory))
 
     async def work(cluster: ClusterSession) -> running.RunVerdict | None:
         uploaded = await running.run(cluster, wanted, seconds=timeout, say=click.echo, progress=_Upload)
@@ -97,6 +114,30 @@ def run(
         return Exit.OK
     print_warning(f"BundleDeployment {name} is not ready: {verdict.text}")
     return Exit.NO if exit_code else Exit.OK
+
+
+def _watch(directory: Path, wanted_of: "Callable[[Tree], Run]", operator: OperatorAt, seconds: int) -> NoReturn:
+    from rukpak_py.cli.cluster import run_watching, running  # noqa: PLC0415 - see run
+    from rukpak_py.cli.cluster.session import ClusterSession, with_cluster  # noqa: PLC0415 - the same
+
+    line = StatusLine()
+
+    def say(text: str) -> None:
+        line.end()
+        click.echo(clean(text))
+
+    def read() -> "Tree":
+        return running.read(directory, ignored=run_watching.is_editor_file)
+
+    async def work(cluster: ClusterSession) -> NoReturn:
+        screen = run_watching.Screen(say=say, show=line.show, progress=_Upload)
+        await run_watching.watch(cluster, read, wanted_of, seconds=seconds, screen=screen)
+
+    try:
+        with_cluster(operator, work)
+    finally:
+        line.end()
+    raise AssertionError("it ends by an error or an interruption")
 
 
 def _detected_class(tree: "Tree") -> str:

@@ -2,12 +2,13 @@
 
 import json
 import sys
+from typing import IO
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.cli.terminal import Progress, Style, clean, clean_text, table, wrapped
+from rukpak_py.cli.terminal import Progress, StatusLine, Style, clean, clean_text, table, wrapped
 from tests.unit.cli.streams import pipe, terminal
 
 
@@ -90,3 +91,27 @@ def test_progress_is_for_terminals_and_for_several(monkeypatch: pytest.MonkeyPat
         printed = stream.read()
         assert ("1/2  a\\u001bb" in printed) is is_shown
         assert bool(printed) is is_shown
+
+
+@pytest.mark.parametrize(
+    ("stream", "printed"),
+    [
+        (terminal(), "\r\x1b[Kwaiting\r\x1b[Kready: \\u001b long, and cut\nnext\n\r\x1b[Kready"),
+        (pipe(), "waiting\nready: \\u001b long, and cut in a terminal\nnext\nready\n"),
+    ],
+    ids=["terminal", "pipe"],
+)
+def test_status_line_is_rewritten_in_a_terminal_only(
+    monkeypatch: pytest.MonkeyPatch, stream: IO[str], printed: str
+) -> None:
+    monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setenv("COLUMNS", "28")
+    line = StatusLine()
+    for state in ("waiting", "waiting", "ready: \x1b long, and cut in a terminal"):
+        line.show(state)
+    line.end()
+    stream.write("next\n")
+    line.end()  # nothing is shown, so nothing is ended
+    line.show("ready")
+    stream.seek(0)
+    assert stream.read() == printed
