@@ -128,9 +128,14 @@ class _Budget:
     left: float
     at: float
 
+    def is_full(self, now: float) -> bool:
+        return self._left_at(now) >= self.burst
+
+    def _left_at(self, now: float) -> float:
+        return min(self.burst, self.left + (now - self.at) / self.refill_seconds)
+
     def spend(self, now: float) -> bool:
-        self.left = min(self.burst, self.left + (now - self.at) / self.refill_seconds)
-        self.at = now
+        self.left, self.at = self._left_at(now), now
         if self.left < 1:
             return False
         self.left -= 1
@@ -202,7 +207,9 @@ class EventRecorder:
                 self._queue.done(lane, note)
 
     async def _write(self, note: Note) -> None:
-        written, now = self._written.get(note.sameness), self._clock()
+        now = self._clock()
+        self._forget(now)
+        written = self._written.get(note.sameness)
         if written is not None and now - written.at < SAME_WITHIN_SECONDS:
             with suppress(NotFoundError):  # it has expired or was deleted: write a new one
                 written.count += 1
@@ -218,8 +225,19 @@ class EventRecorder:
         repeats = _Budget(burst=REPEAT_BURST, refill_seconds=REPEAT_REFILL_SECONDS, left=REPEAT_BURST, at=now)
         self._written[note.sameness] = _Written(name=body["metadata"]["name"], count=1, at=now, repeats=repeats)
         self._written.move_to_end(note.sameness)
-        if len(self._written) > REMEMBERED:
+
+    def _forget(self, now: float) -> None:
+        """Drop the oldest that decide nothing any more: a new one would be the same."""
+        while self._written:
+            written = next(iter(self._written.values()))
+            if len(self._written) <= REMEMBERED and now - written.at < SAME_WITHIN_SECONDS:
+                break
             self._written.popitem(last=False)
+        while self._budgets:
+            budget = next(iter(self._budgets.values()))
+            if len(self._budgets) <= REMEMBERED and not budget.is_full(now):
+                break
+            self._budgets.popitem(last=False)
 
     def _may_write(self, about: EventSubject, now: float) -> bool:
         budget = self._budgets.get(about.identity)
@@ -228,8 +246,6 @@ class EventRecorder:
                 burst=BURST, refill_seconds=REFILL_SECONDS, left=BURST, at=now
             )
         self._budgets.move_to_end(about.identity)
-        if len(self._budgets) > REMEMBERED:
-            self._budgets.popitem(last=False)
         return budget.spend(now)
 
     def _event(self, note: Note) -> dict[str, Any]:
