@@ -42,7 +42,11 @@ LOOK_SECONDS = 2.0
 SHOWN_EVERY_SECONDS = 300.0
 MOST_SHOWN = 20
 # Warnings that the actions explain: by reason and kind.
-EXPLAINED = {("FailedScheduling", "Pod"): "an edit asks for a replica, and there is no node"}
+EXPLAINED = {
+    ("FailedScheduling", "Pod"): "an edit asks for a replica, and there is no node",
+    ("FailedCreate", "ReplicaSet"): "an edit asks for a replica, and its service account was deleted",
+    ("FieldsContested", "BundleDeployment"): "edits of one object that follow each other quickly",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -129,7 +133,7 @@ async def _restart_often(plane: ControlPlane, fleet: Fleet, seconds: float) -> N
 
 
 async def _until_settled(client: Client, fleet: Fleet) -> list[str]:
-    """List differences that remain after five minutes in which nothing happens."""
+    """Look until all is as wanted, for at most five minutes without an action; the rest is stuck."""
     deadline = time.monotonic() + SETTLE_SECONDS
     while (found := await not_as_wanted(client, fleet)) and time.monotonic() < deadline:  # noqa: ASYNC110 - it is a server
         await asyncio.sleep(LOOK_SECONDS)

@@ -19,7 +19,7 @@ import orjson
 from bench.workload import INGRESSES, NAMESPACE, SERVICES, SYSTEM, WORKLOADS, Manifest, application, content
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import ForbiddenError, NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, CONFIG_MAPS, Resource
 from tests import manifests
 
@@ -27,7 +27,7 @@ T = TypeVar("T")
 
 USER = "user"
 RETRY_SECONDS = 0.5
-KEPT_CONTENTS = 2  # the active one, and the one that an upgrade in hand still needs
+KEPT_CONTENTS = 2  # the newest, and the one that is active until an upgrade in hand is over
 
 
 class Action(StrEnum):
@@ -70,6 +70,7 @@ class Fleet:
     absent: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
+        self._former: list[tuple[str, int]] = []
         self._random = random.Random(self.seed)  # noqa: S311 - a load that can be repeated, no secret
 
     async def create_all(self) -> None:
@@ -122,8 +123,21 @@ class Fleet:
         deployment = orjson.dumps(manifests.deployment(name, manifests.source(source)))
         await self._apply(CONFIG_MAPS, SYSTEM, source, published)
         await self._apply(BUNDLE_DEPLOYMENTS, "", name, deployment)
-        if version >= KEPT_CONTENTS:
-            await self._delete(CONFIG_MAPS, SYSTEM, f"{name}-{version - KEPT_CONTENTS}")
+        if version:
+            self._former.append((name, version - 1))
+        await self._tidy_up()
+
+    async def _tidy_up(self) -> None:
+        """Delete former contents; one that a Bundle still needs, which the webhook denies, is tried again later."""
+        former, self._former = self._former, []
+        for name, version in former:
+            if version > self.versions[name] - KEPT_CONTENTS:
+                self._former.append((name, version))
+                continue
+            try:
+                await self._delete(CONFIG_MAPS, SYSTEM, f"{name}-{version}")
+            except ForbiddenError:
+                self._former.append((name, version))
 
     async def _apply(self, resource: Resource, namespace: str, name: str, body: bytes) -> None:
         await persist(lambda: self.client.apply(resource, namespace, name, body, field_manager=USER, force=True))

@@ -108,7 +108,7 @@ class Warnings:
 
 
 async def not_as_wanted(client: Client, fleet: Fleet) -> list[str]:
-    """Deployments that are not Ready with their newest content, objects unlike it, and leftover objects."""
+    """Deployments that are not Ready with their newest content, objects unlike it, and objects left over."""
     found = await _not_ready(client, fleet)
     live = {
         (resource.gvk.kind, one["metadata"]["name"]): one
