@@ -22,6 +22,7 @@ WEBHOOKS = "rukpak-validating-webhook-configuration"
 class Release:
     helm: Path
     kubectl: Kubectl
+    chart: Path = CHART
 
     def install(self, *settings: str) -> str:
         return self._change("install", settings)
@@ -81,7 +82,7 @@ class Release:
 
     def _change(self, verb: str, settings: tuple[str, ...], *flags: str) -> str:
         values = [f"--set={setting}" for setting in settings]
-        return self._helm(verb, NAME, str(CHART), "--wait", "--timeout=180s", *flags, *values)
+        return self._helm(verb, NAME, str(self.chart), "--wait", "--timeout=180s", *flags, *values)
 
     def _helm(self, *arguments: str) -> str:
         command = [str(self.helm), *arguments, f"--namespace={NAMESPACE}", f"--kubeconfig={self.kubectl.kubeconfig}"]
