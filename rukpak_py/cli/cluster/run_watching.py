@@ -116,7 +116,7 @@ async def _show_state(client: Client, name: str, uploaded: Uploaded, screen: Scr
         try:
             found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
         except NotFoundError:
-            screen.show(f'failed: BundleDeployment "{name}" was deleted: the next change creates it again')
+            screen.show(f"failed: BundleDeployment {name} was deleted: the next change creates it again")
         except ServerUnavailableError as error:
             screen.show(f"waiting: {error}")
         else:

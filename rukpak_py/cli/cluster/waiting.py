@@ -106,7 +106,7 @@ async def wait_for(client: Client, name: str, goal: Goal, *, seconds: float, tel
         if goal is Goal.DELETED:
             tell(name, "deleted")
             return
-        raise DeploymentCommandError(f'there is no BundleDeployment "{name}"') from error
+        raise DeploymentCommandError(f"there is no BundleDeployment {name}") from error
     said = ""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds), aclosing(follow(client, resource, _reader(resource), name=name)) as seen:

@@ -66,8 +66,8 @@ def test_a_line_has_the_name_of_its_room_and_the_reason_as_a_field(
     assert recorder.recorded == [("Upgraded", "to b2"), ("Unhealthy", "no Pod is ready")]
     logger = f"rukpak_py.controllers.{room}"
     assert lines.texts == [
-        f"INFO    {logger}: {kind}/x: Upgraded: to b2",
-        f"WARNING {logger}: {kind}/x: Unhealthy: no Pod is ready",
+        f"INFO    {logger}: {kind} x: Upgraded: to b2",
+        f"WARNING {logger}: {kind} x: Unhealthy: no Pod is ready",
     ]
     fields = [{key: value for key, value in one.items() if key != "time"} for one in lines.documents]
     common = {"logger": logger, "kind": kind, "name": "x"}
