@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import re
 import subprocess
 from typing import TYPE_CHECKING, Any
 
@@ -173,18 +172,6 @@ def test_values_that_mean_nothing_are_refused(helm: Path, setting: str) -> None:
     with pytest.raises(subprocess.CalledProcessError) as refused:
         chart.render(helm, setting)
     assert "values don't meet the specifications of the schema" in refused.value.stderr
-
-
-def test_the_readme_names_every_value() -> None:
-    values = yaml.safe_load((chart.CHART / "values.yaml").read_text(encoding="utf-8"))
-    named = set(re.findall(r"`([\w.]+)`", (chart.CHART / "README.md").read_text(encoding="utf-8")))
-    whole = {"resources", "podSecurityContext", "securityContext"}  # documented as one
-    leaves = {
-        f"{name}.{inner}" if inner else name
-        for name, value in values.items()
-        for inner in (value if isinstance(value, dict) and value and name not in whole else [""])
-    }
-    assert leaves - named == set()
 
 
 def test_settings_of_unpack_pods_reach_the_operator(helm: Path) -> None:
