@@ -14,8 +14,8 @@ from prometheus_client.registry import Collector
 
 from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.conditions import Condition, find_condition
-from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, ConditionStatus, ConditionType, canonical_class
+from rukpak_py.api.conditions import Conditions, find_condition
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, ConditionStatus, ConditionType
 from rukpak_py.core import metrics
 from rukpak_py.core.objects import ObjectKey
 
@@ -31,18 +31,16 @@ class ObjectState:
     class_name: str
     source: str
     version: str
-    ready: Condition | None
-    stalled: Condition | None
+    ready: str  # status of the condition
+    ready_reason: str
+    ready_since: str  # empty: there is no such condition yet
+    stalled: str  # the reason; empty: it is not
     is_suspended: bool = False
     pending: tuple[str, str] | None = None  # reason of the upgrade that waits, and since when
 
     @property
-    def status(self) -> str:
-        return self.ready.status if self.ready is not None else ConditionStatus.UNKNOWN
-
-    @property
     def is_ready(self) -> bool:
-        return self.status == ConditionStatus.TRUE
+        return self.ready == ConditionStatus.TRUE
 
 
 class ObjectMetrics(Collector):
@@ -89,7 +87,7 @@ class ObjectMetrics(Collector):
 def _counts(states: dict[str, list[ObjectState]]) -> GaugeMetricFamily:
     family = metrics.RESOURCES.family()
     for kind, of_kind in states.items():
-        found = [one.status for one in of_kind]
+        found = [one.ready for one in of_kind]
         for status in ConditionStatus:
             family.add_metric([kind, status], found.count(status))
     return family
@@ -111,19 +109,12 @@ def _families(states: Sequence[ObjectState]) -> Iterator[GaugeMetricFamily]:
     yield _family(
         metrics.RESOURCE_NOT_READY_SINCE,
         (
-            ((one.kind, one.name, one.ready.reason), _seconds(one.ready.last_transition_time))
+            ((one.kind, one.name, one.ready_reason), _seconds(one.ready_since))
             for one in states
-            if one.ready is not None and not one.is_ready
+            if one.ready_since and not one.is_ready
         ),
     )
-    yield _family(
-        metrics.RESOURCE_STALLED,
-        (
-            ((one.kind, one.name, one.stalled.reason), 1)
-            for one in states
-            if one.stalled is not None and one.stalled.status == ConditionStatus.TRUE
-        ),
-    )
+    yield _family(metrics.RESOURCE_STALLED, (((one.kind, one.name, one.stalled), 1) for one in states if one.stalled))
     yield _family(metrics.RESOURCE_SUSPENDED, (((one.kind, one.name), 1) for one in states if one.is_suspended))
     yield _family(
         metrics.RESOURCE_UPGRADE_PENDING_SINCE,
@@ -141,31 +132,55 @@ def _family(gauge: metrics.ObjectGauge, samples: Iterable[tuple[tuple[str, ...],
 
 
 def _of_bundle(bundle: Bundle) -> ObjectState:
-    conditions = bundle.status.conditions
-    return ObjectState(
+    return _state(
+        bundle.status.conditions,
         kind=BUNDLE_KIND,
         name=bundle.metadata.name,
         class_name=bundle.spec.provisioner_class,
         source=bundle.spec.source.type,
-        version="",
-        ready=find_condition(conditions, ConditionType.READY),
-        stalled=find_condition(conditions, ConditionType.STALLED),
     )
 
 
 def _of_deployment(deployment: BundleDeployment) -> ObjectState:
     spec, status = deployment.spec, deployment.status
     waiting = status.pending_upgrade
-    return ObjectState(
+    return _state(
+        status.conditions,
         kind=BUNDLE_DEPLOYMENT_KIND,
         name=deployment.metadata.name,
-        class_name=canonical_class(spec.provisioner_class_name),
+        class_name=spec.provisioner_class,
         source=spec.template.spec.source.type,
         version=status.version,
-        ready=find_condition(status.conditions, ConditionType.READY),
-        stalled=find_condition(status.conditions, ConditionType.STALLED),
         is_suspended=spec.suspend,
         pending=(waiting.reason, waiting.since) if waiting is not None else None,
+    )
+
+
+def _state(
+    conditions: Conditions,
+    *,
+    kind: str,
+    name: str,
+    class_name: str,
+    source: str,
+    version: str = "",
+    is_suspended: bool = False,
+    pending: tuple[str, str] | None = None,
+) -> ObjectState:
+    ready = find_condition(conditions, ConditionType.READY)
+    stalled = find_condition(conditions, ConditionType.STALLED)
+    return ObjectState(
+        kind=kind,
+        name=name,
+        class_name=class_name,
+        source=source,
+        version=version,
+        ready=ready.status if ready is not None else ConditionStatus.UNKNOWN,
+        ready_reason=ready.reason if ready is not None else "",
+        ready_since=ready.last_transition_time if ready is not None else "",
+        stalled=stalled.reason if stalled is not None and stalled.status == ConditionStatus.TRUE else "",
+        is_suspended=is_suspended,
+        pending=pending,
     )
 
 

@@ -71,7 +71,7 @@ _FAILURES = (
         *("Authentication failed", "could not read Username", "could not read Password"),
         *(f"{_HTTP_STATUS}401", "terminal prompts disabled"),
         error=AccessError,
-        text="authentication required or refused",
+        text="authentication required or refused; auth.secret must name a Secret with the right login",
     ),
     _failure(f"{_HTTP_STATUS}403", error=AccessError, text="the credentials have no access"),
     _failure(

@@ -13,7 +13,7 @@ from enum import Enum
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from rukpak_py.api.source_types import GitRef
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ContentError, RukPakError, UnavailableError
 from rukpak_py.sources.urls import DEFAULT_PORTS, masked, masked_entirely
 
 SSH = "ssh"
@@ -198,11 +198,12 @@ class Revision:
     def refspecs(self) -> tuple[str, ...]:
         return (f"+{self.remote_ref}:{LOCAL_REF}",)
 
-    def missing(self, repository: str) -> ContentError:
+    def missing(self, repository: str) -> RukPakError:
+        """A branch or a tag may be pushed later, and looking costs little; a commit may cost the whole history."""
         if self.kind is RefKind.COMMIT:
             return _commit_error(self.name, f"repository {repository!r} has no such commit")
         what = f'{self.kind.value} "{self.name}"' if self.name else "commit yet"
-        return ContentError(
+        return UnavailableError(
             f'bundle unpack git clone error: couldn\'t find remote ref "{self.remote_ref}": '
             f"repository {repository!r} has no {what}"
         )

@@ -90,21 +90,7 @@ async def scene(
         yield scene
 
 
-KNOWN = {
-    "git-branch-missing": "a missing branch is reported as wrong content, a missing tag of an image as unavailable",
-    "git-without-login": "a git repository that asks for a login names no way out",
-}
-PARAMETERS = [
-    pytest.param(
-        case,
-        id=case.name,
-        marks=[pytest.mark.xfail(reason=KNOWN[case.name], strict=False)] if case.name in KNOWN else [],
-    )
-    for case in CASES
-]
-
-
-@pytest.mark.parametrize("case", PARAMETERS)
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 async def test_cause_is_named_and_the_way_out_leads_to_ready(case: Case, scene: Scene, plane: ControlPlane) -> None:
     broken = await case.bring(scene)
     await broken.until_told()

@@ -67,7 +67,10 @@ async def test_user_and_password_are_sent(private: GitWebServer) -> None:
 async def test_wrong_or_missing_credentials_are_refused(private: GitWebServer, secret: str) -> None:
     secrets = Secrets(wrong={"username": b"jane", "password": b"swordfish"})
     text = await failure(AccessError, private, secret=secret, secrets=secrets)
-    assert text.startswith(f"bundle unpack git clone error: {private.url(NAME)}: authentication required or refused - ")
+    assert text.startswith(
+        f"bundle unpack git clone error: {private.url(NAME)}: authentication required or refused; "
+        "auth.secret must name a Secret with the right login - "
+    )
     assert "swordfish" not in text
 
 
@@ -186,7 +189,7 @@ async def test_a_web_page_is_no_repository(private: GitWebServer) -> None:
         return web.Response(text="<html>hello</html>", content_type="text/html")
 
     private.answer = page
-    assert 'has no branch "main"' in await failure(ContentError, private)
+    assert 'has no branch "main"' in await failure(UnavailableError, private)
 
 
 async def test_an_authority_that_is_not_trusted(private: GitWebServer) -> None:

@@ -92,7 +92,7 @@ async def test_failed_fetch_leaves_nothing(git_repository: Repository, git_web: 
     git_repository.commit({"l": Link("/etc/passwd")})
     with pytest.raises(ContentError):
         await fetched_from(git_web)
-    with pytest.raises(ContentError):
+    with pytest.raises(UnavailableError):
         await fetched_from(git_web, branch="no")
     await nothing_left(temporary)
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from rukpak_py.api.source_types import GitRef
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS
 from rukpak_py.sources.git import checkout
 from tests.git_fetching import fetched, fetched_from, git_source
@@ -100,7 +100,7 @@ async def test_a_name_that_is_missing(
 ) -> None:
     git_repository.commit(FILES)
     url = git_web.url("combo.git")
-    with pytest.raises(ContentError) as error:
+    with pytest.raises(UnavailableError) as error:
         await fetched(git_source(url, ca_bundle=git_web.ca_bundle, ref=GitRef(**{kind: "no"})))
     assert str(error.value) == (
         f'bundle unpack git clone error: couldn\'t find remote ref "refs/{folder}/no": '
@@ -174,5 +174,5 @@ async def test_a_start_that_several_commits_have(git_repository: Repository, git
 
 async def test_empty_repository_is_refused(git_repository: Repository, git_web: GitWebServer) -> None:
     source = git_source(git_web.url("combo.git"), ca_bundle=git_web.ca_bundle)
-    with pytest.raises(ContentError, match=r'couldn\'t find remote ref "HEAD": repository .* has no commit yet'):
+    with pytest.raises(UnavailableError, match=r'couldn\'t find remote ref "HEAD": repository .* has no commit yet'):
         await fetched(source)
