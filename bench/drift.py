@@ -38,7 +38,7 @@ async def seconds_until_corrected(client: Client, names: Sequence[str]) -> list[
 async def _one(client: Client, name: str, selected: dict[str, str], changed: asyncio.Event) -> float:
     patch = orjson.dumps({"spec": {"selector": {"app": EDITED}}})
     selected[name] = EDITED  # until a watch event says that it was corrected
-    await client.patch(SERVICES, NAMESPACE, name, patch, field_manager="somebody")
+    await client.patch(SERVICES, NAMESPACE, name, patch, field_manager="another-tool")
     began = time.perf_counter()
     async with asyncio.timeout(PATIENCE_SECONDS):
         while selected[name] != name:

@@ -87,7 +87,7 @@ class Fleet:
         match action:
             case Action.EDIT:
                 body = orjson.dumps(edit)
-                await persist(lambda: self.client.patch(edited, NAMESPACE, name, body, field_manager="somebody"))
+                await persist(lambda: self.client.patch(edited, NAMESPACE, name, body, field_manager="another-tool"))
             case Action.DELETE_OBJECT:
                 await self._delete(deleted, NAMESPACE, name)
             case Action.UPGRADE:

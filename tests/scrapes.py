@@ -8,7 +8,7 @@ Labels = frozenset[tuple[str, str]]
 
 
 def samples(name: str, text: str = "") -> dict[Labels, float]:
-    """All samples of this name, by their labels. Without a text: of this process."""
+    """All samples of this name, by their labels. Default: the samples of this process."""
     return {
         frozenset(sample.labels.items()): sample.value
         for family in text_string_to_metric_families(text or metrics.render().decode())

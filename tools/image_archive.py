@@ -22,7 +22,7 @@ class ImageArchive:
     def read(self, path: str) -> bytes:
         file = self._layer_of[path].extractfile(self.members[path])
         if file is None:
-            raise ValueError(f"{path} is no file in the image")
+            raise ValueError(f"{path} is not a file in the image")
         return file.read()
 
 
@@ -44,5 +44,5 @@ def opened(archive: Path) -> Iterator[ImageArchive]:
 def _read(archive: tarfile.TarFile, name: str) -> bytes:
     file = archive.extractfile(name)
     if file is None:
-        raise ValueError(f"{name} is no file in the archive")
+        raise ValueError(f"{name} is not a file in the archive")
     return file.read()

@@ -57,6 +57,8 @@ LEFT_OUT = {
     ),
     *("xxlimited", "xxlimited_35", "_test_multiprocessing", "_testclinic", "_testimportmultiple", "_testmultiphase"),
 }
+# Of the package `kubernetes`: it loads credentials, and its types of the API are loaded when they are asked for.
+TYPES_OF_API = ("kubernetes/aio", "kubernetes/client/models", "kubernetes/client/api")
 SOURCES_OF_EXTENSIONS = (".c", ".cpp", ".h", ".pxd", ".pxi", ".pyi", ".pyx", ".tp")
 USERS = "root:x:0:0:root:/:/nologin\nnobody:x:65534:65534:nobody:/:/nologin\nrukpak:x:{0}:{0}:rukpak:/tmp:/nologin\n"
 GROUP = "root:x:0:\nnogroup:x:65534:\nrukpak:x:{0}:\n"
@@ -113,7 +115,8 @@ class Root:
 
 def _is_left_out(path: Path) -> bool:
     if VENV in path.parents:
-        return path.suffix in SOURCES_OF_EXTENSIONS
+        is_type = path.name != "__init__.py" and str(path.parent).endswith(TYPES_OF_API)
+        return is_type or path.suffix in SOURCES_OF_EXTENSIONS
     return Path(sysconfig.get_path("stdlib")) in path.parents and (
         path.name.partition(".")[0] in LEFT_OUT or path.name.startswith("config-")
     )

@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import yaml
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.credential_plugins import oidc_token, run_plugin
+from rukpak_py.kube.credential_plugins import ask_auth_provider, run_plugin
 
 FILE_CHECK_SECONDS = 1.0
 
@@ -190,7 +190,7 @@ def _from_kubeconfig(path: Path, context: str | None) -> Connection:
             server=server.rstrip("/"),
             tls=_tls(cluster, user, path.parent) if server.startswith("https:") else None,
             anonymous_tls=_tls(cluster, {}, path.parent) if server.startswith("https:") else None,
-            token=_token(user, cluster, path, lambda: _entry(_read_kubeconfig(path), "users", "user", account, path)),
+            token=_token(user, cluster, path, name),
             proxy=cluster.get("proxy-url"),
             server_name=cluster.get("tls-server-name"),
             namespace=chosen.get("namespace") or "default",
@@ -257,9 +257,7 @@ def _material(entry: dict[str, Any], name: str, folder: Path) -> bytes | None:
     return (folder / file).read_bytes() if file else None
 
 
-def _token(
-    user: dict[str, Any], cluster: dict[str, Any], path: Path, read_user: Callable[[], dict[str, Any]]
-) -> TokenSource | None:
+def _token(user: dict[str, Any], cluster: dict[str, Any], path: Path, context: str | None) -> TokenSource | None:
     if user.get("token"):
         return FixedToken(str(user["token"]))
     if user.get("tokenFile"):
@@ -267,5 +265,5 @@ def _token(
     if user.get("exec"):
         return CommandToken(lambda: run_plugin(user["exec"], cluster, path))
     if user.get("auth-provider"):
-        return CommandToken(lambda: oidc_token(read_user().get("auth-provider") or {}, path))
+        return CommandToken(lambda: ask_auth_provider(path, context))
     return None

@@ -1,16 +1,14 @@
 """Bearer tokens that a kubeconfig does not hold: of a credential plugin (`exec`) or an OIDC login (`auth-provider`).
 
 A plugin is run as client-go runs it: with the environment, the terminal and, when it asks for them, the facts of the
-cluster; its answer is an ExecCredential. Its standard error goes to ours, because logins print there. An OIDC token
-is used until it expires; kubectl renews it and writes it to the kubeconfig, so that file is read each time.
+cluster; its answer is an ExecCredential. Its standard error goes to ours, because logins print there. A login of the
+older kind is left to the `kubernetes` package, which is imported only for it.
 """
 
 import base64
-import binascii
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -40,10 +38,6 @@ class _Credential(msgspec.Struct):
     apiVersion: str = ""  # noqa: N815 - the same
     kind: str = ""
     status: _Status | None = None
-
-
-class _Claims(msgspec.Struct):
-    exp: float = 0
 
 
 def run_plugin(plugin: Mapping[str, Any], cluster: Mapping[str, Any], kubeconfig: Path) -> str:
@@ -77,15 +71,24 @@ def run_plugin(plugin: Mapping[str, Any], cluster: Mapping[str, Any], kubeconfig
     return _token_of(ran.stdout, version, f"{kubeconfig}: the credential plugin {command}")
 
 
-def oidc_token(provider: Mapping[str, Any], kubeconfig: Path, *, now: float | None = None) -> str:
-    """The ID token that the last login stored."""
-    name, config = provider.get("name"), provider.get("config") or {}
-    if name != "oidc":
-        raise AccessError(f"{kubeconfig}: the auth provider {name!r} is not supported; use a credential plugin (exec)")
-    token = str(config.get("id-token") or "")
-    if _expiry(token) <= (time.time() if now is None else now):
-        raise AccessError(f"{kubeconfig}: the OIDC token has expired; run `kubectl auth whoami`, which renews it")
-    return token
+def ask_auth_provider(kubeconfig: Path, context: str | None) -> str:
+    """The token of an OIDC login, which the official client renews where it has expired."""
+    try:
+        from kubernetes import client, config  # noqa: PLC0415 - of the extra `operator`; hardly any kubeconfig needs it
+    except ImportError:
+        raise AccessError(
+            f"{kubeconfig}: its auth-provider needs the package kubernetes: pip install 'rukpak-py[operator]', or use "
+            "a credential plugin (exec)"
+        ) from None
+    configuration = client.Configuration()
+    try:
+        config.load_kube_config(str(kubeconfig), context=context, client_configuration=configuration)  # type: ignore[no-untyped-call]  # ships no types
+    except Exception as error:  # noqa: BLE001 - whatever it raises may quote the token
+        raise AccessError(f"{kubeconfig}: its auth-provider failed: {type(error).__name__}") from None
+    header = configuration.get_api_key_with_prefix("BearerToken", "authorization") or ""
+    if not header.startswith("Bearer "):
+        raise AccessError(f"{kubeconfig}: its auth-provider gave no bearer token; log in again, or use exec")
+    return str(header.removeprefix("Bearer "))
 
 
 def _is_interactive(plugin: Mapping[str, Any], kubeconfig: Path) -> bool:
@@ -124,14 +127,3 @@ def _token_of(printed: bytes, version: str, subject: str) -> str:
     if credential.status is None or not credential.status.token:
         raise AccessError(f"{subject} gave no bearer token; client certificates are not supported")
     return credential.status.token
-
-
-def _expiry(token: str) -> float:
-    """Seconds since 1970; 0 for what is no token."""
-    _, _, rest = token.partition(".")
-    claims, _, _ = rest.partition(".")
-    try:
-        decoded = base64.urlsafe_b64decode(claims + "=" * (-len(claims) % 4))
-        return msgspec.json.decode(decoded, type=_Claims).exp
-    except (binascii.Error, ValueError, msgspec.DecodeError):
-        return 0

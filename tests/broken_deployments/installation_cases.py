@@ -40,7 +40,7 @@ async def namespace_missing(scene: Scene) -> Story:
     await scene.create(manifest("v1", "Namespace", namespace))
 
 
-@case("an object exists, and nobody manages it")
+@case("an object exists, and no tool manages it")
 async def object_not_managed(scene: Scene) -> Story:
     await scene.create(scene.settings(key="of a former installation"))
     await scene.deploy(await scene.source(scene.settings()))

@@ -130,7 +130,7 @@ OPERATOR = [("rukpak-operator",), ("rukpak-operator", "--log-level=x"), ("python
 def test_the_operator_names_the_extra_in_one_line(installed: Installed, arguments: tuple[str, ...]) -> None:
     ran = installed(*arguments)
     assert (ran.status, ran.out) == (1, "")
-    assert ran.err == "error: rukpak-operator needs kopf and uvloop: pip install 'rukpak-py[operator]'\n"
+    assert ran.err == "error: rukpak-operator needs kopf, kubernetes, uvloop: pip install 'rukpak-py[operator]'\n"
 
 
 def test_every_module_of_the_command_line_is_imported_without_the_extra() -> None:
