@@ -14,7 +14,7 @@ from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Note, find_condition, first_line, is_cut
 from rukpak_py.api.names import ConditionType, Reason
 from rukpak_py.controllers.result.cause_table import TABLE, Kind
-from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.causes import UNPACK_FAILURES, Cause
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.model import BundleView, DeploymentView, Explanation, ObjectView, State
 from rukpak_py.diagnosis.ways_out import FOREIGN_CLASS, NOT_SEEN, NOT_SEEN_YET, WAYS_OUT, way_out
@@ -23,17 +23,7 @@ from rukpak_py.formats.by_class import CLASSES
 EVENTS = 5  # of the failing object
 OTHERS = 10  # further objects that are not healthy
 _TOLD = {Kind.PAUSE, Kind.FAILURE, Kind.WAIT, Kind.HOLD}
-_UNPACKING = {
-    Cause.UNPACK_CLASS,
-    Cause.UNPACK_CONTENT,
-    Cause.UNPACK_DENIED,
-    Cause.UNPACK_CONFLICT,
-    Cause.UNPACK_UNAVAILABLE,
-    Cause.UNPACK_FAILED,
-    Cause.UNPACK_CHANGED,
-    Cause.UNPACK_LOST,
-    Cause.BUNDLE_UNPACKING,
-}
+_UNPACKING = UNPACK_FAILURES | {Cause.UNPACK_CLASS, Cause.BUNDLE_UNPACKING}
 _UNHEALTHY = {Cause.UNHEALTHY_FAILED, Cause.STILL_UNHEALTHY, Cause.UNHEALTHY}
 
 

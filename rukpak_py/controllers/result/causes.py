@@ -175,4 +175,15 @@ class Cause(StrEnum):
         return _RANKS[self]
 
 
+UNPACK_FAILURES = frozenset(  # the content of the Bundle cannot be had, as it says itself
+    {
+        Cause.UNPACK_CONTENT,
+        Cause.UNPACK_DENIED,
+        Cause.UNPACK_CONFLICT,
+        Cause.UNPACK_UNAVAILABLE,
+        Cause.UNPACK_FAILED,
+        Cause.UNPACK_CHANGED,
+        Cause.UNPACK_LOST,
+    }
+)
 _RANKS = {cause: rank for rank, cause in enumerate(Cause)}

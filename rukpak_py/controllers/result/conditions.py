@@ -30,7 +30,7 @@ from rukpak_py.api.installed import installed_of
 from rukpak_py.api.names import ConditionStatus, ConditionType, Reason
 from rukpak_py.controllers.queue import Schedule
 from rukpak_py.controllers.result.cause_table import TABLE, Kind, Then
-from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.causes import UNPACK_FAILURES, Cause
 from rukpak_py.controllers.result.conclusion import AnyStatus, Clock, KeyFacts
 from rukpak_py.controllers.result.progress import Reached, StatusChange
 from rukpak_py.controllers.result.reported_facts import JudgedFact, Side
@@ -40,19 +40,7 @@ _SUMMARIES = {
     ConditionStatus.UNKNOWN: Summary.NOT_SERVED,
     None: Summary.SUSPENDED,
 }
-_OF_UNPACKING = frozenset(
-    {
-        Cause.BUNDLE_UNPACKING,
-        Cause.REFETCHING,
-        Cause.UNPACK_CONTENT,
-        Cause.UNPACK_DENIED,
-        Cause.UNPACK_CONFLICT,
-        Cause.UNPACK_UNAVAILABLE,
-        Cause.UNPACK_FAILED,
-        Cause.UNPACK_CHANGED,
-        Cause.UNPACK_LOST,
-    }
-)
+_OF_UNPACKING = UNPACK_FAILURES | {Cause.BUNDLE_UNPACKING, Cause.REFETCHING}
 
 
 class ConditionValue(NamedTuple):
