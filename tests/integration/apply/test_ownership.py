@@ -72,7 +72,7 @@ async def test_object_that_a_renamed_deployment_left_can_be_adopted(room: Room) 
     await room.another_client_creates(labelled("a", "gone-and-renamed"))
     refused = only(await room.plan(config_map("a", x="1")))
     assert refused.action is Action.REFUSE
-    assert "the BundleDeployment gone-and-renamed, which does not exist" in refused.reason
+    assert "was installed by BundleDeployment gone-and-renamed, which does not exist" in refused.reason
     assert "spec.adopt to IfUnowned" in refused.reason
     change_set = await room.installed(config_map("a", x="1"), adopt=Adopt.IF_UNOWNED)
     assert names(change_set.taken) == ["a"]

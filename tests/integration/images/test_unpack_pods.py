@@ -243,7 +243,7 @@ async def test_reason_why_a_pod_does_not_start_is_told(bench: Bench, registry: R
         )
     assert "not found" in pulling.message
     assert "; get secret" not in pulling.message
-    assert without_secret.message.endswith("Secret no-such-secret not found")
+    assert without_secret.message.endswith('Secret "no-such-secret" not found')
     assert pulling.brief.startswith("the node cannot pull the image: ")
     assert absent not in pulling.brief
     assert "not found" in pulling.brief

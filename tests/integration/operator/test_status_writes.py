@@ -88,8 +88,9 @@ async def test_an_unhealthy_object_is_told_at_once_and_every_change_within_a_sec
     resource = await install(tenant, 2)
     await settled(operator)
     await set_ready(tenant, resource, range(2), "False", WAITING)
-    lines = [f"{resource.key(tenant.namespace, name_of(n))}: object InProgress: {WAITING}" for n in range(2)]
-    text = "\n".join([f"2 of 3 objects are not healthy: {lines[0]}", *lines])
+    keys = [resource.key(tenant.namespace, name_of(n)) for n in range(2)]
+    lines = [f"{key}: object InProgress: {WAITING}" for key in keys]
+    text = "\n".join([f"2 of 3 objects are not healthy: {keys[0]}: {WAITING}", *lines])
     found = await tenant.until(lambda one: condition(one, "Healthy").get("message") == text, what="both are named")
     assert condition(found, "Ready")["message"] == text.partition("\n")[0]
     await set_ready(tenant, resource, range(1), "True")

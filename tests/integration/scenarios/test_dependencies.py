@@ -37,8 +37,10 @@ async def test_dependent_is_installed_and_upgraded_once_its_dependency_is_ready(
     await stage.deploy(ill, name=base)
     waiting = f"waiting for spec.dependsOn: {base} is not Ready"
     await stage.until_deployment(shop, says("Ready", "Unknown", "DependencyNotReady", waiting))
-    await stage.until_deployment(base, says("Ready", "Unknown", "Unhealthy", "object InProgress"))
-    assert "InProgress" not in json.dumps((await stage.deployment(shop))["status"]), "nothing but that it is not Ready"
+    sick = f"Deployment.apps/{stage.namespace}/web: "
+    found = await stage.until_deployment(base, says("Healthy", "False", "Unhealthy", f"{sick}object InProgress: "))
+    assert says("Ready", "Unknown", "Unhealthy", sick)(found)
+    assert sick not in json.dumps((await stage.deployment(shop))["status"]), "nothing but that it is not Ready"
     assert not await stage.has_settings()
     await stage.edit_template(base, well)
     await stage.until_ready(shop)

@@ -13,7 +13,7 @@ from tests.git_fetching import NAME
 from tests.git_repositories import Repository
 from tests.git_ssh_server import git_ssh_server
 from tests.git_web_server import GitWebServer
-from tests.integration.scenarios.stage import SYSTEM, Document, Stage, phase, says, settings
+from tests.integration.scenarios.stage import SYSTEM, Document, Stage, condition, phase, says, settings
 
 CANARY = "canary-of-git-bundles"
 
@@ -123,7 +123,7 @@ async def test_the_content_stays_when_the_branch_moves(stage: Stage, served: Rep
 @pytest.mark.parametrize(
     ("more", "text"),
     [
-        ({"ref": {"branch": "no"}}, 'bundle unpack git clone error: couldn\'t find remote ref "refs/heads/no"'),
+        ({"ref": {"commit": "f" * 40}}, 'checkout commit "ffffffffffffffffffffffffffffffffffffffff": repository '),
         ({"directory": "no"}, 'get subdirectory "no" for repository "{url}": there is no such directory'),
         ({"repository": "ext::sh"}, "repository 'ext::sh' is refused: remote helpers of git are not supported"),
         ({"repository": "file:///etc"}, "repository 'file:///etc' is refused: scheme 'file' is not supported"),
@@ -137,6 +137,18 @@ async def test_source_that_its_author_must_correct_is_stalled(
     expected = f"source bundle content: {text.format(url=git_web.url(NAME))}"
     found = await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", expected))
     assert says("Stalled", "True", "ContentError")(found)
+
+
+async def test_branch_that_is_pushed_later_is_unpacked_by_itself(
+    stage: Stage, served: Repository, git_web: GitWebServer
+) -> None:
+    name = await stage.bundle(git(git_web, {"branch": "later"}))
+    missing = 'source bundle content: bundle unpack git clone error: couldn\'t find remote ref "refs/heads/later"'
+    found = await stage.until_bundle(name, says("Unpacked", "False", "UnpackFailed", missing))
+    assert says("Ready", "False", "Unavailable")(found)
+    assert not condition(found, "Stalled")
+    served.git("branch", "later", "main")
+    await stage.until_bundle(name, says("Unpacked", "True"))
 
 
 def log_of(stage: Stage) -> str:

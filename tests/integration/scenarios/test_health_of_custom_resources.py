@@ -18,18 +18,20 @@ async def test_unhealthy_resource_is_progress_for_the_time_of_the_spec_and_says_
         crd(GROUP, kind="SealedSecret"), manifest(f"{GROUP}/v1", "SealedSecret", "login", stage.namespace)
     )
     name = await stage.deploy(content, wait={"timeout": "1h"})
-    line = f"SealedSecret.{GROUP}/{stage.namespace}/login: object InProgress: "
-    missing = f"{line}the condition Synced is not reported yet"
-    await stage.until_deployment(name, says("Ready", "Unknown", "Unhealthy", missing))
+    login = f"SealedSecret.{GROUP}/{stage.namespace}/login"
+    missing = "the condition Synced is not reported yet"
+    found = await stage.until_deployment(name, says("Ready", "Unknown", "Unhealthy", f"{login}: {missing}"))
+    assert says("Healthy", "False", "Unhealthy", f"{login}: object InProgress: {missing}")(found)
 
     await stage.edit(name, wait={"timeout": "1s"})
-    await stage.until_deployment(name, says("Ready", "Unknown", "StillUnhealthy", missing))
-    await until_told(stage, name, "Unhealthy", f"Warning: {missing}")
+    await stage.until_deployment(name, says("Ready", "Unknown", "StillUnhealthy", f"{login}: {missing}"))
+    await until_told(stage, name, "Unhealthy", f"Warning: {login}: {missing}")
 
     await report(stage, status="False", reason="ErrUnsealFailed", message="no key could\n\tdecrypt it")
-    told = f"{line}Synced is False: ErrUnsealFailed: no key could decrypt it"
-    found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", told))
-    assert says("Ready", "Unknown", "StillUnhealthy", told)(found)
+    told = "Synced is False: ErrUnsealFailed: no key could decrypt it"
+    line = f"{login}: object InProgress: {told}"
+    found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", line))
+    assert says("Ready", "Unknown", "StillUnhealthy", f"{login}: {told}")(found)
 
     await report(stage, status="True")
     await stage.until_ready(name)

@@ -115,9 +115,9 @@ async def test_an_install_that_goes_well_is_two_events_and_an_upgrade_two_more(s
 
 async def test_failed_workload_is_told_at_once_and_its_recovery_too(stage: Stage) -> None:
     name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=1)))
-    await until_told(
-        stage, name, "Unhealthy", "Warning: ", f"Deployment.apps/{stage.namespace}/sleeper: object Failed: "
-    )
+    sleeper = f"Deployment.apps/{stage.namespace}/sleeper: "
+    await until_told(stage, name, "Unhealthy", f"Warning: {sleeper}")
+    await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", f"{sleeper}object Failed: "))
     await stage.run_kubectl("scale", "--namespace", stage.namespace, "deployment/sleeper", "--replicas=0")
     await until_told(stage, name, "Healthy", "Normal: BundleDeployment is healthy")
 
@@ -131,10 +131,11 @@ async def test_a_refusal_is_told_as_an_event(stage: Stage) -> None:
 async def test_a_deployment_without_pods_is_not_healthy(stage: Stage) -> None:
     """Installed all the same; it is waited for, and that never stalls."""
     name = await stage.deploy(await stage.content(pods(stage.namespace)))
-    text = f"Deployment.apps/{stage.namespace}/sleeper: object InProgress: "
-    found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", text, "Available: 0/1"))
+    sleeper = f"Deployment.apps/{stage.namespace}/sleeper: "
+    symptom = f"{sleeper}object InProgress: Available: 0/1"
+    found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", symptom))
     assert says("Installed", "True", "InstallationSucceeded")(found)
-    assert says("Ready", "Unknown", "Unhealthy", text)(found)
+    assert says("Ready", "Unknown", "Unhealthy", sleeper)(found)
     assert says("Reconciling", "True")(found)
     assert not condition(found, "Stalled")
 

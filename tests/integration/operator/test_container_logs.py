@@ -1,4 +1,7 @@
-"""The end of the log of a container: asked of the API server, which asks the kubelet of the node, here a web site."""
+"""The end of the log of a container: asked of the API server, which asks the kubelet of the node, here a web site.
+
+On the control plane of the worker: an API server with a node trusts the certificate of that node's kubelet alone.
+"""
 
 import uuid
 from pathlib import Path
@@ -10,16 +13,17 @@ from yarl import URL
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.diagnosis.logs import LOG_BYTES, LOG_LINES, read_log
 from rukpak_py.diagnosis.model import FailedContainer
-from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import ForbiddenError
 from rukpak_py.kube.resources import PODS, Resource
+from tests.integration.operator.tenant import Tenant
 from tests.manifests import manifest
 from tests.unit.sources.websites import authority, website
 
 NODES = Resource(gvk=GroupVersionKind("", "v1", "Node"), plural="nodes", namespaced=False)
 
 
-async def test_log_is_that_of_the_run_that_has_ended(client: Client, namespace: str, tmp_path: Path) -> None:
+async def test_log_is_that_of_the_run_that_has_ended(tenant: Tenant, tmp_path: Path) -> None:
+    client, namespace = tenant.admin, tenant.namespace
     name = f"logs-{uuid.uuid4().hex[:8]}"
     async with website(authority(tmp_path).server("127.0.0.1")) as kubelet:
         path = f"/containerLogs/{namespace}/{name}/web"
