@@ -46,14 +46,14 @@ def previous(kubectl: Kubectl, loaded_images: None) -> Iterator[Release]:
     remove_everything(kubectl)
 
 
-def warnings(kubectl: Kubectl) -> list[str]:
-    """Warning Events about our kinds."""
+def warnings(kubectl: Kubectl) -> dict[str, str]:
+    """Warning Events about our kinds, by their uid."""
     events: list[dict[str, Any]] = kubectl.get("events", "--all-namespaces", "--field-selector=type=Warning")["items"]
-    return [
-        f"{one['reason']} of {one['involvedObject']['name']}: {one['message']}"
+    return {
+        one["metadata"]["uid"]: f"{one['reason']} of {one['involvedObject']['name']}: {one['message']}"
         for one in events
         if one["involvedObject"]["kind"] in KINDS
-    ]
+    }
 
 
 def version_of(kubectl: Kubectl, deployment: str) -> str:
@@ -68,9 +68,9 @@ def version_of(kubectl: Kubectl, deployment: str) -> str:
     return str(applied["data"]["version"]) if is_ready else str(ready.get("message"))
 
 
-@pytest.mark.skip(reason="it builds the version before this one, and has not passed in a cluster yet")
 def test_upgrade_under_load_fails_no_admission_and_no_reconcile(previous: Release, kubectl: Kubectl) -> None:
     old_pods = {pod["metadata"]["name"] for pod in previous.pods()}
+    told_before = warnings(kubectl)  # by the tests that ran here before: an Event lasts for an hour
     with load(kubectl, chart.NAMESPACE, *USERS) as users:
         turns_before = sum(user.turns for user in users)
         replace(previous, chart=chart.CHART).upgrade("replicaCount=2")
@@ -84,7 +84,7 @@ def test_upgrade_under_load_fails_no_admission_and_no_reconcile(previous: Releas
         what="all are Ready with the content they want",
         seconds=READY_SECONDS,
     )
-    assert warnings(kubectl) == []
+    assert {uid: said for uid, said in warnings(kubectl).items() if uid not in told_before} == {}
     new_pods = previous.pods()
     assert len(new_pods) == 2
     assert not old_pods & {pod["metadata"]["name"] for pod in new_pods}
