@@ -202,7 +202,7 @@ class PolicyGuard:
         former, identity = self._former, hashlib.sha256(canonical_json(sorted(self._heads.values()))).hexdigest()
         if former is not None and former.era == Era(identity, self._gaps):
             return Standing(began=began, era=former.era, since=former.since, changed=former.changed)
-        now = await self._server_time()
+        now = await server_time(self._client)
         if former is None:
             changed = max(last_change(one, now) for one in heads.values())
             since = began - max(now - changed, 0.0) if isfinite(now) else began  # else they may be new
@@ -229,12 +229,13 @@ class PolicyGuard:
         """Empty: the policies refused it."""
         return await probe_problem(self._client, self._installation, probe)
 
-    async def _server_time(self) -> float:
-        answer = await self._client.raw_get("/version")
-        try:
-            return parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
-        except ValueError:
-            return float("inf")  # nothing is known to be newer
+
+async def server_time(client: Client) -> float:
+    answer = await client.raw_get("/version")
+    try:
+        return parsedate_to_datetime(answer.headers.get("Date", "")).timestamp()
+    except ValueError:
+        return float("inf")  # nothing is known to be newer
 
 
 def last_change(metadata: Metadata, unknown: float) -> float:

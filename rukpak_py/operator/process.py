@@ -23,6 +23,7 @@ from rukpak_py import __version__
 from rukpak_py.api.names import OPERATOR_LEASE
 from rukpak_py.certificates.own_watch import OwnCertificates, WebhookReporter
 from rukpak_py.controllers.config_map_watches import BundleWatch, ConfigMapWatch
+from rukpak_py.controllers.policy_settling import PolicySettling
 from rukpak_py.core.metrics import BUILD_INFO, IS_LEADER
 from rukpak_py.kube.calls import Lane
 from rukpak_py.kube.client import Client
@@ -81,6 +82,7 @@ class Replica:
         self._stopping = stopping
         vital = client.in_lane(Lane.VITAL)
         self._prerequisites = Prerequisites(client)
+        self._policies = PolicySettling(client, settings.installation)
         self._watchdog = Watchdog(
             watches=self._watches, others=self._other_watches, heartbeats=self._heartbeats, limits=limits
         )
@@ -135,6 +137,7 @@ class Replica:
                 await self._wait_until_unclaimed(stop)
             if stop.is_set():
                 return
+            await self._policies.look()
             for informer in (self._bundles.informer, self._config_maps.informer, *self._certificates.informers):
                 informer.start()
                 stack.push_async_callback(informer.stop)
@@ -175,6 +178,7 @@ class Replica:
         ready = {
             "api": lambda: self._prerequisites.missing,
             "operator": lambda: self._claim.problem,
+            "policies": lambda: self._policies.problem,
             "certificate": self._certificates.unloaded,
             "bundles": lambda: self._bundles.problem,
             "config maps": self._system_config_maps,

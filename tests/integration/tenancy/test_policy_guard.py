@@ -19,6 +19,7 @@ from rukpak_py.kube.resources import (
     BUNDLE_INSTANCES,
     Resource,
 )
+from tests import manifests
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant, condition
@@ -104,6 +105,27 @@ async def test_a_deployment_that_came_while_the_policies_were_gone_waits_for_a_u
     await tenant.until(lambda one: condition(one, "Ready").get("reason") == UNJUDGED, what="NotJudged", name=other)
     await tenant.admin.patch(BUNDLE_DEPLOYMENTS, "", other, b'{"metadata":{"labels":{"judged":"now"}}}')
     await tenant.ready(name=other)
+
+
+async def test_deployment_that_is_created_once_the_operator_is_ready_is_judged(
+    tenant: Tenant, policies: Installation, operators: StartOperator
+) -> None:
+    """The policies are made with the operator, as `helm install --wait` makes them."""
+    await create_account(tenant.admin, tenant.namespace, rules=(rule("configmaps"),))
+    await tenant.publish("v1", [config_map("settings", tenant.namespace, v="v1")])
+    await remove_policies(tenant.admin, policies.policies())
+    await install_policies(tenant.admin, policies)
+    operator = operators()
+
+    await operator.start()
+
+    tenant.sees_to(tenant.name)
+    spec = {"installNamespace": tenant.namespace, "serviceAccountName": "installer"}
+    await tenant.admin.create(
+        BUNDLE_DEPLOYMENTS, "", orjson.dumps(manifests.deployment(tenant.name, manifests.source("v1"), **spec))
+    )
+    await tenant.ready()
+    assert "not ready: policies: the admission policies are new" in operator.log
 
 
 async def test_an_account_that_was_taken_away_meanwhile_stays_in_doubt(
@@ -259,12 +281,13 @@ def restart(plane: ControlPlane, line: Sequence[str]) -> None:
 
 
 async def test_without_accounts_nothing_is_asked(tenant: Tenant, operators: StartOperator) -> None:
-    """The operator works as it did, whether the policies are there or not."""
+    """The operator works as it did, whether the policies are there or not; their age alone is read at the start."""
     operator = operators()
     await operator.start()
+    before = await operator.requests()
     await tenant.publish("v1", [config_map("settings", tenant.namespace, v="v1")])
     await tenant.deploy("v1", installNamespace=tenant.namespace)
     deployment = await tenant.ready()
-    asked = {one.resource for one in await operator.requests()}
+    asked = {one.resource for one in await operator.requests() - before}
     assert not {one for one in asked if one.startswith("validatingadmissionpolic")}
     assert "judged" not in deployment["status"]
