@@ -33,6 +33,7 @@ class FailureKind(Enum):
     CONFLICT = auto()  # another owner's
     MISSING = auto()  # a kind or a namespace is not there
     LAGGING = auto()  # the server does not know a custom kind, or its schema, yet
+    STALE = auto()  # another client changed or deleted the object since it was read
     UNAVAILABLE = auto()  # the server, for now
 
 
@@ -98,7 +99,9 @@ def failure_kind(key: ObjectKey, error: RukPakError) -> FailureKind:
             return FailureKind.REFUSED
         case AccessError():
             return FailureKind.ACCESS
-        case ConflictError() | StaleError():
+        case StaleError():
+            return FailureKind.STALE
+        case ConflictError():
             return FailureKind.CONFLICT
         case UnavailableError() | ApiError() | _:
             return FailureKind.UNAVAILABLE

@@ -209,6 +209,7 @@ _OF_CAUSES: Mapping[Cause, str] = {
     ),
     Cause.APPLYING: _WAIT,
     Cause.SCHEMA_LAGS: _WAIT,
+    Cause.OBJECT_CHANGED: _WAIT,
     Cause.FORMER_HOOK: "Wait until the hook of the former installation has ended, or delete its Job.",
     Cause.KINDS_COMING: _WAIT,
     Cause.ANSWERS_SLOWLY: "Look at the admission webhooks for these objects, and at the load of the API server.",

@@ -13,7 +13,13 @@ from rukpak_py.controllers.queue import Turn
 from rukpak_py.controllers.result.cause_table import Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.conclusion import KeyFacts
-from rukpak_py.controllers.result.deployment_details import MissingResources, NewSchema, ObjectFailures, SlowAnswers
+from rukpak_py.controllers.result.deployment_details import (
+    ChangedObjects,
+    MissingResources,
+    NewSchema,
+    ObjectFailures,
+    SlowAnswers,
+)
 from rukpak_py.controllers.result.errors import API_ERRORS, FAILURE_CAUSES, StageErrors, reason_of_request
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Detail, Fact, Progress, Reached, Words
 from rukpak_py.core.errors import RukPakError
@@ -69,7 +75,8 @@ def failure_facts(failures: Sequence[Failure]) -> tuple[Fact, ...]:
     """Facts about failures of single objects. Missing objects are introduced as such where no other failure is."""
     causes = dict.fromkeys(FAILURE_CAUSES[one.kind] for one in failures)
     details: dict[Cause, Callable[[tuple[str, ...]], Detail]] = {
-        Cause.SCHEMA_LAGS: lambda answers: NewSchema(answers=answers)
+        Cause.SCHEMA_LAGS: lambda answers: NewSchema(answers=answers),
+        Cause.OBJECT_CHANGED: lambda answers: ChangedObjects(answers=answers),
     }
     if len(causes) == 1:
         details[Cause.RESOURCE_MISSING] = lambda messages: MissingResources(messages=messages)

@@ -22,6 +22,7 @@ WAIT_QUIET_SECONDS = 1.0  # a wait that usually ends at once is reported only wh
 LOOK_AGAIN_SECONDS = 30.0  # for what a watch should have ended
 SLOW_LOOK_SECONDS = 0.5  # between two looks at what is written bit by bit, because answers are slow
 SCHEMA_LAG_SECONDS = 30.0  # how long a server may know the old schema of a kind whose CRD was changed
+CHANGING_SECONDS = 30.0  # how long other clients may change what is being applied
 LASTING_SECONDS = 120.0  # unhealthy, or refused by a registry, for so long is worth a Warning
 IMAGE_SECONDS = 60.0  # between two attempts while a node pulls, or a registry has no such image
 HELD_BACK_SECONDS = 600.0  # of waiting for health before the condition names what is not pruned
@@ -275,6 +276,7 @@ TABLE: Mapping[Cause, Row] = {
     Cause.DEPENDENCY_NOT_READY: _wait(WAKE, Reason.DEPENDENCY_NOT_READY, _I, _UNKNOWN, quiet=0.0),
     Cause.APPLYING: _wait(WAKE, quiet=0.0),
     Cause.SCHEMA_LAGS: _wait(0.5, later=(SCHEMA_LAG_SECONDS, Cause.UNAVAILABLE)),
+    Cause.OBJECT_CHANGED: _wait(0.5, later=(CHANGING_SECONDS, Cause.CONFLICT)),
     Cause.FORMER_HOOK: _wait(5.0, quiet=0.0, event=EventReason.HOOK_GIVEN_UP),
     Cause.KINDS_COMING: _wait(LOOK_AGAIN_SECONDS),
     Cause.ANSWERS_SLOWLY: _wait(SLOW_LOOK_SECONDS, quiet=0.0),

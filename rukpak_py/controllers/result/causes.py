@@ -116,6 +116,7 @@ class Cause(StrEnum):
     DEPENDENCY_NOT_READY = "DependencyNotReady"
     APPLYING = "Applying"
     SCHEMA_LAGS = "SchemaLags"
+    OBJECT_CHANGED = "ObjectChanged"
     FORMER_HOOK = "FormerHook"
     KINDS_COMING = "KindsComing"
     ANSWERS_SLOWLY = "AnswersSlowly"

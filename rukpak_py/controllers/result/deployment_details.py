@@ -164,6 +164,15 @@ class NewSchema(Detail, frozen=True, kw_only=True):
         return f"Waiting: the API server does not know the new schema yet: {joined(self.answers)}"
 
 
+class ChangedObjects(Detail, frozen=True, kw_only=True):
+    """Answers of the server about objects that another client changed or deleted while they were applied."""
+
+    answers: tuple[str, ...]
+
+    def text(self, _: Objects, /) -> str:
+        return f"Waiting: another client changes what is being applied; trying again: {joined(self.answers)}"
+
+
 class SlowAnswers(Detail, frozen=True, kw_only=True):
     """`request`: the slowest of the last look; empty: none was that slow. `left`: objects that are still to come."""
 

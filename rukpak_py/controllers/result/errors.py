@@ -24,6 +24,7 @@ FAILURE_CAUSES: Mapping[FailureKind, Cause] = {
     FailureKind.CONFLICT: Cause.CONFLICT,
     FailureKind.MISSING: Cause.RESOURCE_MISSING,
     FailureKind.LAGGING: Cause.SCHEMA_LAGS,
+    FailureKind.STALE: Cause.OBJECT_CHANGED,
     FailureKind.UNAVAILABLE: Cause.UNAVAILABLE,
 }
 

@@ -19,7 +19,7 @@ CUSTOM = GroupVersionKind("shop.example.org", "v1", "Basket")
         (errors.KindNotServedError, FailureKind.MISSING),
         (errors.AlreadyExistsError, FailureKind.UNAVAILABLE),
         (errors.FieldConflictError, FailureKind.CONFLICT),
-        (errors.StaleError, FailureKind.CONFLICT),
+        (errors.StaleError, FailureKind.STALE),
         (errors.InvalidError, FailureKind.REFUSED),
         (errors.SchemaError, FailureKind.CONTENT),
         (errors.TooLargeError, FailureKind.CONTENT),

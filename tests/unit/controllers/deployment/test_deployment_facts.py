@@ -152,6 +152,11 @@ def test_a_lagging_schema_is_a_wait_in_words_of_its_own() -> None:
     assert told(failure_facts([failure(FailureKind.LAGGING)])) == [(Cause.SCHEMA_LAGS, text)]
 
 
+def test_object_that_changes_meanwhile_is_a_wait_in_words_of_its_own() -> None:
+    text = "Waiting: another client changes what is being applied; trying again: a failed"
+    assert told(failure_facts([failure(FailureKind.STALE)])) == [(Cause.OBJECT_CHANGED, text)]
+
+
 def test_of_one_cause_the_longest_pause_that_the_server_asks_for_counts() -> None:
     failures = [
         failure(FailureKind.REFUSED, "a", 3.0),

@@ -243,6 +243,11 @@ TEXTS: list[tuple[Detail, tuple[ObjectKey, ...], str]] = [
         "Waiting: the API server does not know the new schema yet: x && y",
     ),
     (
+        deployments.ChangedObjects(answers=("x", "y")),
+        (),
+        "Waiting: another client changes what is being applied; trying again: x && y",
+    ),
+    (
         deployments.SlowAnswers(request="apply ConfigMap a/b", seconds=9, left=2),
         (),
         (

@@ -97,5 +97,6 @@ def test_every_kind_of_failure_of_an_object_has_a_cause() -> None:
         "CONFLICT": "Conflict",
         "MISSING": "ResourceMissing",
         "LAGGING": "SchemaLags",
+        "STALE": "ObjectChanged",
         "UNAVAILABLE": "Unavailable",
     }

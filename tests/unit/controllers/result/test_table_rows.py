@@ -163,6 +163,7 @@ WANTED = [
     Seen(C.DEPENDENCY_NOT_READY, "Installed Unknown DependencyNotReady", "Unknown DependencyNotReady Reconciling", ""),
     Seen(C.APPLYING, "", PROGRESSING, ""),
     Seen(C.SCHEMA_LAGS, "", PROGRESSING, "", 0.5, 1),
+    Seen(C.OBJECT_CHANGED, "", PROGRESSING, "", 0.5, 1),
     Seen(C.FORMER_HOOK, "", PROGRESSING, "Warning HookGivenUp", 5.0),
     Seen(C.KINDS_COMING, "", PROGRESSING, "", 30.0, 1),
     Seen(C.ANSWERS_SLOWLY, "", PROGRESSING, "", 0.5),
