@@ -44,6 +44,10 @@ run: env ## local cluster, operator, samples brought to Ready; Ctrl-C takes all 
 image: env ## build/rukpak.tar, the operator's image
 	@$(PYTHON) -m tools.image
 
+.PHONY: sbom
+sbom: env ## build/rukpak.cdx.json, the components of the image (CycloneDX)
+	@$(PYTHON) -m tools.sbom
+
 .PHONY: build
 build: env ## dist/: the wheel and the source archive
 	@rm -rf dist

@@ -2,11 +2,13 @@
 
 Runs in the build stage of the Dockerfile, with the Python of the base and its standard library alone:
 `python3 image_root.py TARGET`. Neither a shell nor a package manager is in the result. For each Debian package of
-which a file is left there are its status in /var/lib/dpkg/status.d, where scanners look for it, and its copyright.
+which a file is left there are its status and its files in /var/lib/dpkg/status.d, where scanners look for them, and its
+copyright.
 """
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
 import subprocess
@@ -191,24 +193,27 @@ def describe_packages(root: Root) -> None:
     if not shutil.which("dpkg-query"):
         return
     root.at(Path("/var/lib/dpkg/status.d/x"))
-    names = sorted(_owners([path for path in root.taken if VENV not in path.parents and not path.is_dir()]))
-    for name in names:
+    files = [path for path in root.taken if VENV not in path.parents and not path.is_dir()]
+    for name, owned in sorted(_files_by_owner(files).items()):
         root.write(f"/var/lib/dpkg/status.d/{name}", _output("dpkg-query", "--status", name))
+        sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {str(path)[1:]}\n" for path in sorted(owned)]  # noqa: S324
+        root.write(f"/var/lib/dpkg/status.d/{name}.md5sums", "".join(sums))
         copyright_of = Path("/usr/share/doc", name, "copyright")
         if copyright_of.exists():
             root.take(copyright_of)
 
 
-def _owners(paths: Iterable[Path]) -> set[str]:
+def _files_by_owner(paths: Iterable[Path]) -> dict[str, set[Path]]:
     """Files of merged directories are registered with either name: /usr/lib/x, or /lib/x."""
-    names = [name for path in paths for name in (str(path), str(path).removeprefix("/usr"))]
+    names = {name: path for path in paths for name in (str(path), str(path).removeprefix("/usr"))}
     found = subprocess.run(["dpkg-query", "--search", *names], capture_output=True, text=True, check=False)
-    owners = set()
+    owned: dict[str, set[Path]] = {}
     for line in found.stdout.splitlines():
         packages, _, path = line.partition(": ")
         if path in names and not packages.startswith("diversion"):
-            owners |= {package.partition(":")[0] for package in packages.split(", ")}
-    return owners
+            for package in packages.split(", "):
+                owned.setdefault(package.partition(":")[0], set()).add(names[path])
+    return owned
 
 
 def _output(*command: str) -> str:
