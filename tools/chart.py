@@ -43,12 +43,12 @@ def built_helm() -> Path | None:
     return place if place.exists() else None
 
 
-def render(helm_program: Path, *settings: str) -> str:
-    command = [str(helm_program), "template", "rukpak", str(CHART), f"--namespace={NAMESPACE}"]
+def render(helm_program: Path, *settings: str, folder: Path = CHART) -> str:
+    command = [str(helm_program), "template", "rukpak", str(folder), f"--namespace={NAMESPACE}"]
     flags = [f"--kube-version={OLDEST_KUBERNETES}", *(f"--set={setting}" for setting in settings)]
     return subprocess.run([*command, *flags], check=True, capture_output=True, text=True).stdout
 
 
-def install_manifest(helm_program: Path) -> str:
-    lines = render(helm_program, "crds.keep=false").splitlines(keepends=True)
+def install_manifest(helm_program: Path, *, folder: Path = CHART) -> str:
+    lines = render(helm_program, "crds.keep=false", folder=folder).splitlines(keepends=True)
     return PREAMBLE + "".join(line for line in lines if not line.startswith(HELM_ONLY))
