@@ -34,7 +34,7 @@ async def namespace_missing(scene: Scene) -> Story:
     yield Expected(
         reason=Reason.INSTALL_FAILED,
         condition=INSTALLED,
-        object=f"ConfigMap {namespace}/settings",
+        object=f"Namespace {namespace}",
         words=(f"Namespace {namespace} not found",),
     )
     await scene.create(manifest("v1", "Namespace", namespace))

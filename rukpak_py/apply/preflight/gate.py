@@ -37,12 +37,13 @@ async def _not_reviewed(change: Change) -> CrdReview:
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Refusal:
     """A refusal of the content as a whole. `brief`: one line for where there is room for one only; empty: the first
-    line of the message.
+    line of the message. `objects`: those that it is about, the first one at fault.
     """
 
     kind: FailureKind
     message: str
     brief: str = ""
+    objects: tuple[ObjectKey, ...] = ()
     wakes: Wakes = NO_WAKES
 
 

@@ -31,7 +31,7 @@ def contains_itself(candidate: Candidate) -> Refusal | None:
     message = (
         f"the bundle contains {named(found)}, which installs it; remove it from the bundle, or give it another name"
     )
-    return Refusal(kind=FailureKind.CONTENT, message=message)
+    return Refusal(kind=FailureKind.CONTENT, message=message, objects=tuple(found))
 
 
 def missing_kinds(candidate: Candidate) -> Refusal | None:
@@ -44,6 +44,7 @@ def missing_kinds(candidate: Candidate) -> Refusal | None:
         message="\n".join([missing_kinds_text(heads), *filter(None, sorted(broken))]),
         brief=missing_kinds_brief(heads, candidate.broken_service),
         kind=FailureKind.MISSING,
+        objects=tuple(sorted(head.key for head in heads)),
         wakes=kind_wakes(head.gvk.group_kind for head in heads),
     )
 
@@ -100,6 +101,7 @@ def missing_namespaces(candidate: Candidate) -> Refusal | None:
         message=NOT_FOUND + text,
         brief=text,
         kind=FailureKind.MISSING,
+        objects=tuple(NAMESPACES.key("", name) for name in absent),
         wakes=frozenset(map(namespace_wake, absent)),
     )
 
@@ -141,7 +143,7 @@ def created_keys(plan: Plan) -> list[ObjectKey]:
 
 
 def _conflict(message: str, keys: set[ObjectKey]) -> Refusal:
-    return Refusal(kind=FailureKind.CONFLICT, message=message, wakes=frozenset(keys))
+    return Refusal(kind=FailureKind.CONFLICT, message=message, objects=tuple(sorted(keys)), wakes=frozenset(keys))
 
 
 async def deployment_is_gone(candidate: Candidate) -> OwnerIsGone | None:

@@ -28,6 +28,7 @@ from rukpak_py.controllers.result.errors import VALUES_ERRORS
 from rukpak_py.controllers.result.progress import Detail, Fact
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.core.text import joined
 from rukpak_py.formats.helm.request import ValuesDocument
 from rukpak_py.formats.helm.settings import ValuesReference, place, references_of
@@ -36,6 +37,10 @@ from rukpak_py.kube.client import Client
 
 class ValuesMissingError(UnavailableError):
     """A Secret, a ConfigMap or a key of one is not there; a watch shows when it is."""
+
+    def __init__(self, message: str, objects: tuple[ObjectKey, ...]) -> None:
+        super().__init__(message)
+        self.objects = objects
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -53,7 +58,9 @@ NO_VALUES = FoundValues()
 def values_fact(error: RukPakError, detail: Detail | None = None) -> Fact:
     """A watch shows when what is missing is there."""
     fact = error_fact(VALUES_ERRORS, error, detail)
-    return dataclasses.replace(fact, cause=Cause.VALUES_MISSING) if isinstance(error, ValuesMissingError) else fact
+    if isinstance(error, ValuesMissingError):
+        return dataclasses.replace(fact, cause=Cause.VALUES_MISSING, objects=error.objects)
+    return fact
 
 
 class ExternalValues:
@@ -75,7 +82,8 @@ class ExternalValues:
             if not references:
                 return NO_VALUES
             client = self._identities.client_of(deployment)
-            found = _demanded(references, [await self._document(one, account, client) for one in references])
+            documents = [await self._document(one, account, client) for one in references]
+            found = _demanded(references, documents, self._namespace_of(account))
             key = await self._keys.get()
         except RukPakError as error:
             return FoundValues(error=error)
@@ -125,15 +133,15 @@ class ExternalValues:
 Found = list[tuple[ValuesReference, ValuesDocument]]
 
 
-def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDocument | str]) -> Found:
+def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDocument | str], namespace: str) -> Found:
     pairs = list(zip(references, answers, strict=True))
-    missing = [
-        f"{place(number)}: {answer}"
+    missing = {
+        f"{place(number)}: {answer}": ObjectKey("", reference.kind, namespace, reference.name)
         for number, (reference, answer) in enumerate(pairs)
         if isinstance(answer, str) and not reference.is_optional
-    ]
+    }
     if missing:
-        raise ValuesMissingError(joined(missing))
+        raise ValuesMissingError(joined(missing), tuple(dict.fromkeys(missing.values())))
     return [(reference, answer) for reference, answer in pairs if isinstance(answer, ValuesDocument)]
 
 

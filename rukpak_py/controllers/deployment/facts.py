@@ -110,7 +110,8 @@ def refusal_facts(refusals: Iterable[AnyRefusal]) -> tuple[Fact, ...]:
                 failures += refusal.failures
             case Refusal():
                 detail = Words(words=refusal.message, line=refusal.brief)
-                facts.append(Fact(cause=_cause_of(refusal), detail=detail, wakes=refusal.wakes))
+                cause, objects = _cause_of(refusal), refusal.objects
+                facts.append(Fact(cause=cause, detail=detail, objects=objects, wakes=refusal.wakes))
             case OwnerIsGone() | Untried():
                 pass
     return (*facts, *failure_facts(failures))
