@@ -15,7 +15,7 @@ import tempfile
 from pathlib import Path
 
 from rukpak_py import __version__
-from tools import chart, metrics, policies, reference, rules, shipped
+from tools import causes, chart, metrics, policies, reference, rules, shipped
 
 ROOT = Path(__file__).resolve().parent.parent
 CRDS = Path("config/crds")
@@ -24,6 +24,7 @@ CHART_POLICIES = Path("charts/rukpak/files/policies.yaml")
 METRICS = Path("docs/metrics.md")
 REFERENCE = Path("docs/reference.md")
 RULES = Path("docs/rules.md")
+CAUSES = Path("docs/causes.md")
 INSTALL = Path("manifests/install.yaml")
 SHIPPED = Path("rukpak_py/cli/checks/shipped.json")
 CHART_METADATA = Path("charts/rukpak/Chart.yaml")
@@ -52,6 +53,10 @@ def write_metrics(root: Path) -> None:
 
 def write_rules(root: Path) -> None:
     _write(root / RULES, rules.page())
+
+
+def write_causes(root: Path) -> None:
+    _write(root / CAUSES, causes.page())
 
 
 def write_version(root: Path) -> None:
@@ -95,13 +100,14 @@ def _files(path: Path) -> dict[str, bytes]:
 
 
 def check() -> int:
-    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, METRICS, RULES, CHART_METADATA]
+    paths = [CRDS, CHART_CRDS, CHART_POLICIES, REFERENCE, METRICS, RULES, CAUSES, CHART_METADATA]
     with tempfile.TemporaryDirectory() as folder:
         write_crds(Path(folder))
         write_policies(Path(folder))
         write_reference(Path(folder))
         write_metrics(Path(folder))
         write_rules(Path(folder))
+        write_causes(Path(folder))
         write_version(Path(folder))
         helm = chart.built_helm()
         if helm is None:
@@ -128,6 +134,7 @@ def main() -> int:
     write_reference(ROOT)
     write_metrics(ROOT)
     write_rules(ROOT)
+    write_causes(ROOT)
     write_version(ROOT)
     helm = chart.helm()
     write_install_manifest(ROOT, helm)

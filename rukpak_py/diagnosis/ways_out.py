@@ -251,7 +251,7 @@ _JOB = (
     "delete {object}`."
 )
 
-_OF_WORKLOADS: Mapping[str, str] = {
+OF_WORKLOADS: Mapping[str, str] = {
     "ErrImagePull": _PULL,
     "ImagePullBackOff": _PULL,
     "ErrImageNeverPull": "Set imagePullPolicy to IfNotPresent in the bundle, or load the image on the node.",
@@ -306,7 +306,7 @@ _OTHERS: Mapping[str, str] = {
     FOREIGN_CLASS: f"Set spec.provisionerClassName to {_CLASSES}, or run the operator that serves the class.",
 }
 
-WAYS_OUT: Mapping[str, str] = {**_OTHERS, **_OF_WORKLOADS, **{cause.value: text for cause, text in _OF_CAUSES.items()}}
+WAYS_OUT: Mapping[str, str] = {**_OTHERS, **OF_WORKLOADS, **{cause.value: text for cause, text in _OF_CAUSES.items()}}
 
 
 def way_out(cause: str, *, name: str, about: ObjectKey) -> str:

@@ -45,7 +45,8 @@ def test_chart_and_manifest_name_the_image_by_its_digest(made: Path) -> None:
 
 
 def test_checksums_are_of_all_files(made: Path) -> None:
-    sums = dict(reversed(line.split("  ")) for line in (made / release.SUMS).read_text().splitlines())
+    lines = [line.split("  ") for line in (made / release.SUMS).read_text().splitlines()]
+    sums = {name: digest for digest, name in lines}
     assert sums == {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in release.released(made)}
 
 
