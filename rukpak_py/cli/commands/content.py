@@ -6,13 +6,14 @@ from pathlib import Path
 import click
 
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
+from rukpak_py.cli.object_names import bundle_argument
 from rukpak_py.cli.terminal import Exit, epilog, print_lines
 
 STANDARD_OUTPUT = Path("-")
 
 
 @click.command(epilog=epilog(failed="there is no content, or it cannot be read"))
-@click.argument("bundle")
+@bundle_argument("bundle")
 @operator_options("--namespace", "--system-namespace")
 @click.option(
     "--download",

@@ -8,7 +8,7 @@ import click
 from rukpak_py.api.accounts import Account
 from rukpak_py.apply.permissions.manifests import account_with_roles, name_for_missing, roles_for
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
-from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.reports import permissions as report
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines, print_warning, print_yaml

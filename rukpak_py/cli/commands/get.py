@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.screen import watch_option
 from rukpak_py.cli.terminal import Exit, Style, clean, epilog, print_error, print_json, print_lines, print_yaml

@@ -4,8 +4,8 @@ from functools import partial
 
 import click
 
-from rukpak_py.cli.deployment_names import deployment_argument
 from rukpak_py.cli.durations import timeout_option
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_error, print_warning
 
 _EPILOG = epilog(

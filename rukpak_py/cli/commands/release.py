@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rukpak_py.api.names import GROUP
-from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_lines, print_warning
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from functools import partial
 
 import click
 
-from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, clean, epilog, print_lines, print_warning, print_yaml
 
 

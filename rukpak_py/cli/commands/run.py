@@ -7,7 +7,7 @@ import click
 
 from rukpak_py.api.names import GROUP, PLAIN_CLASS
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
-from rukpak_py.cli.deployment_names import deployment_argument
+from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.terminal import Exit, Progress, StatusLine, clean, epilog, print_warning
 
 if TYPE_CHECKING:
