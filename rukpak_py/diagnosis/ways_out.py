@@ -17,7 +17,6 @@ from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.workloads import CLAIM_PENDING, NO_STORAGE_CLASS, NO_VOLUME
 
-TROUBLESHOOTING = "docs/troubleshooting.md"  # its sections are the reasons
 NOT_SEEN = "NotSeen"  # no operator has looked at it
 NOT_SEEN_YET = "NotSeenYet"  # ... at its present spec
 FOREIGN_CLASS = "ForeignClass"  # the same, and its class is none of rukpak-py

@@ -6,18 +6,13 @@ import click
 
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
 from rukpak_py.cli.terminal import Exit, epilog
+from rukpak_py.cli.troubleshooting_option import troubleshooting_option
 
 
 @click.command(epilog=epilog(failed="the page cannot be served"))
 @click.option("--port", type=click.IntRange(0, 65535), default=0, show_default=True, help="Port on 127.0.0.1; 0: any.")
 @click.option("--open/--no-open", "opens", default=False, show_default=True, help="Open it in a browser.")
-@click.option(
-    "--troubleshooting-url",
-    "troubleshooting",
-    default="",
-    metavar="URL",
-    help="URL of docs/troubleshooting.md, where you serve it.",
-)
+@troubleshooting_option()
 @operator_options("--namespace", "--system-namespace")
 def ui(*, port: int, opens: bool, troubleshooting: str, **where: str) -> int:
     """Show deployments on a page in the browser, until Ctrl-C.

@@ -9,6 +9,7 @@ from rukpak_py.cli.object_names import deployment_argument
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.screen import watch_option
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
+from rukpak_py.cli.troubleshooting_option import troubleshooting_option
 
 
 @click.command(
@@ -19,8 +20,9 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 @deployment_argument(required=False)
 @click.option("--log", "with_log", is_flag=True, help="Show the last lines of the container that failed.")
 @watch_option()
+@troubleshooting_option()
 @output_option("text", "json")
-def why(*, name: str | None, with_log: bool, watches: bool, output: str) -> int:
+def why(*, name: str | None, with_log: bool, watches: bool, troubleshooting: str, output: str) -> int:
     """Say why a BundleDeployment is not ready: the first failing thing, and the way out.
 
     The answer names the object that fails, what to do, and its last Events. With --log it has the end of the log of
@@ -47,8 +49,8 @@ def why(*, name: str | None, with_log: bool, watches: bool, output: str) -> int:
             partial(
                 show_views,
                 name=name,
-                lines_of=lambda view: list(report.lines_of(answer_of(view), style)),
-                document=lambda view: report.document(answer_of(view)),
+                lines_of=lambda view: list(report.lines_of(answer_of(view), style, page=troubleshooting)),
+                document=lambda view: report.document(answer_of(view), page=troubleshooting),
             )
         )
         return Exit.OK
@@ -57,7 +59,7 @@ def why(*, name: str | None, with_log: bool, watches: bool, output: str) -> int:
             raise click.UsageError("--log needs the NAME of a BundleDeployment")
         answers = with_client(answers_about_all)
         if output == "json":
-            print_json({"deployments": [report.document(one) for one in answers]})
+            print_json({"deployments": [report.document(one, page=troubleshooting) for one in answers]})
         elif answers:
             print_lines(report.table(answers, style))
             click.echo("rukpakctl why NAME says more about one of them", err=True)
@@ -66,7 +68,7 @@ def why(*, name: str | None, with_log: bool, watches: bool, output: str) -> int:
         return Exit.NO if answers else Exit.OK
     answer = with_client(partial(answer_about, name=name, with_log=with_log))
     if output == "json":
-        print_json(report.document(answer))
+        print_json(report.document(answer, page=troubleshooting))
     else:
-        print_lines(report.lines_of(answer, style))
+        print_lines(report.lines_of(answer, style, page=troubleshooting))
     return Exit.OK if answer.is_well else Exit.NO

@@ -10,9 +10,9 @@ from rukpak_py.cli.reports.columns import columns
 from rukpak_py.cli.reports.keys import key_document
 from rukpak_py.cli.reports.states import cell_of, colours_of
 from rukpak_py.cli.terminal import Style, clean, wrapped
+from rukpak_py.diagnosis.documentation import troubleshooting_page
 from rukpak_py.diagnosis.logs import LOG_LINES, ContainerLog
 from rukpak_py.diagnosis.model import Explanation, FailedContainer, State, UnreadPart
-from rukpak_py.diagnosis.ways_out import TROUBLESHOOTING
 
 Json = dict[str, Any]
 _INDENT = 2
@@ -32,7 +32,8 @@ class Answer:
         return self.found.state is State.READY
 
 
-def lines_of(answer: Answer, style: Style, *, now: datetime | None = None) -> Iterator[str]:
+def lines_of(answer: Answer, style: Style, *, page: str = "", now: datetime | None = None) -> Iterator[str]:
+    """`page`: URL of the troubleshooting page, where it is another than the published one."""
     found = answer.found
     state = style.paint(found.state.value, *colours_of(found.state))
     yield f"{style.paint(clean(answer.name), 'bold')} is {state}{f' ({clean(found.reason)})' if found.reason else ''}"
@@ -43,7 +44,7 @@ def lines_of(answer: Answer, style: Style, *, now: datetime | None = None) -> It
         yield ""
         yield style.paint("What to do", "bold")
         yield _text(found.to_do, style)
-        yield _text(f"See {link(found)}", style)
+        yield _text(f"See {link(found, page)}", style)
     yield from _others(found.others, style)
     if found.events:
         yield ""
@@ -60,7 +61,7 @@ def table(answers: Iterable[Answer], style: Style) -> Iterator[str]:
     return columns(("NAME", "STATE", "REASON", "WHY"), rows, width=style.room, style=style, ends_in_prose=True)
 
 
-def document(answer: Answer) -> Json:
+def document(answer: Answer, *, page: str = "") -> Json:
     found = answer.found
     return {
         "name": answer.name,
@@ -71,7 +72,7 @@ def document(answer: Answer) -> Json:
         "object": key_document(found.about),
         "sentence": found.sentence,
         "toDo": found.to_do or None,
-        "link": link(found) if found.to_do else None,
+        "link": link(found, page) if found.to_do else None,
         "others": list(found.others),
         "container": _container_document(found.container),
         "events": [events.event_document(one) for one in found.events],
@@ -80,8 +81,8 @@ def document(answer: Answer) -> Json:
     }
 
 
-def link(found: Explanation) -> str:
-    return f"{TROUBLESHOOTING}#{found.anchor}"
+def link(found: Explanation, page: str) -> str:
+    return f"{troubleshooting_page(page)}#{found.anchor}"
 
 
 def _text(text: str, style: Style) -> str:

@@ -4,10 +4,10 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from rukpak_py.api.conditions import Condition
+from rukpak_py.diagnosis.documentation import TROUBLESHOOTING, troubleshooting_page
 from rukpak_py.diagnosis.explaining import explain
 from rukpak_py.diagnosis.model import DeploymentView, EventView, Explanation, State
 from rukpak_py.diagnosis.revisions import Revision, RevisionState, revisions_of
-from rukpak_py.diagnosis.ways_out import TROUBLESHOOTING
 from rukpak_py.server.page.elements import NONE, code, facts, message, moment, section, state_chip, table
 from rukpak_py.server.page.layout import Frame, page
 from rukpak_py.server.page.markup import Child, Element, element
@@ -86,9 +86,10 @@ def _question(state: State) -> str:
 def _troubleshooting(frame: Frame, found: Explanation) -> Element | None:
     if not found.anchor or found.state is State.READY:
         return None
-    if not frame.troubleshooting:
-        return element("p", "More: ", code(f"{TROUBLESHOOTING}#{found.anchor}"), class_="more")
-    address = f"{frame.troubleshooting}#{found.anchor}"
+    page = troubleshooting_page(frame.troubleshooting)
+    address = f"{page}#{found.anchor}"
+    if page == TROUBLESHOOTING:  # a path in the repository leads nowhere from here
+        return element("p", "More: ", code(address), class_="more")
     link = element("a", f"Troubleshooting: {found.reason}", href=address, rel="noreferrer", id="troubleshooting")
     return element("p", link, class_="more")
 

@@ -10,7 +10,8 @@ from rukpak_py.cli import main
 from rukpak_py.controllers.result.cause_table import TABLE, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.diagnosis.ways_out import TROUBLESHOOTING, WAYS_OUT, way_out
+from rukpak_py.diagnosis.documentation import TROUBLESHOOTING
+from rukpak_py.diagnosis.ways_out import WAYS_OUT, way_out
 from tests.unit.cli.running import ROOT
 
 NEEDED = [cause for cause in Cause if TABLE[cause].kind in {Kind.PAUSE, Kind.FAILURE, Kind.WAIT, Kind.HOLD}]

@@ -67,6 +67,12 @@ def test_answer_has_the_sentence_the_way_out_and_the_events() -> None:
     ]
 
 
+def test_link_leads_to_the_page_that_is_named() -> None:
+    page = "https://docs.example.com/t"
+    assert f"  See {page}#unhealthy" in list(report.lines_of(unhealthy(), Style(pipe()), page=page))
+    assert report.document(unhealthy(), page=page)["link"] == f"{page}#unhealthy"
+
+
 def test_log_is_indented_and_cannot_move_the_cursor() -> None:
     lines = list(report.lines_of(unhealthy(log("started", "\x1b[2Jdone\r")), Style(pipe()), now=NOW))
     assert lines[-3:] == [
