@@ -11,13 +11,14 @@ from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
 from tests.integration.operator.uploading import accounts, archive, in_phase, upload_bundle
+from tests.manifests import config_map
 from tests.waiting import eventually
 
 
-def replica(operators: StartOperator, address: str, port: int) -> Operator:
+def replica(operators: StartOperator, address: str, port: int, *more: str) -> Operator:
     """A pod with an address of its own; the port is the same in all of them."""
     return operators(
-        arguments=["--leader-elect", f"--http-bind-address={address}:{port}"],
+        arguments=["--leader-elect", f"--http-bind-address={address}:{port}", *more],
         environment={"POD_NAME": f"core-{uuid.uuid4().hex[:5]}", "POD_IP": address},
     )
 
@@ -29,6 +30,32 @@ async def leads(operator: Operator) -> bool:
 async def reviews(operator: Operator) -> int:
     found = await operator.requests()
     return sum(n for one, n in found.items() if one.resource in {"tokenreviews", "subjectaccessreviews"})
+
+
+async def test_followers_forward_the_page(plane: ControlPlane, tenant: Tenant, operators: StartOperator) -> None:
+    port = free_ports(["http"], "127.0.0.1")["http"]
+    first, second = (replica(operators, f"127.0.0.{number}", port, "--page") for number in (2, 3))
+    await first.start()
+    await eventually(lambda: leads(first), what="the first leads")
+    await second.start()
+    known = accounts(plane, tenant, first)
+    reader, stranger = await known.caller("page-reader"), await known.caller("page-stranger")
+    rule = {"apiGroups": ["core.rukpak.io"], "resources": ["bundledeployments", "bundles"], "verbs": ["get", "list"]}
+    await known.grant("page-reader", "viewer", [rule])
+    reader.url = stranger.url = f"https://127.0.0.3:{port}"
+    await tenant.publish("one", [config_map("a", tenant.namespace)])
+    await tenant.deploy("one")
+    await tenant.ready()
+
+    answer = await reader.ask("GET", f"/ui/deployments/{tenant.name}")
+    assert (answer.status, tenant.name in answer.text) == (200, True)
+    assert answer.headers["Content-Security-Policy"].startswith("default-src 'none'")
+    assert (await stranger.ask("GET", "/ui/")).status == 403
+    assert await second.metric("rukpak_content_forwarded_connections_total", result="forwarded") >= 2
+
+    first.kill()
+    answer = await reader.ask("GET", "/ui/")
+    assert (answer.status, answer.headers["Retry-After"]) == (503, "1")
 
 
 async def test_followers_forward_content_and_uploads(

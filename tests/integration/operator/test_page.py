@@ -15,8 +15,11 @@ from tests.integration.content_clients import Accounts, Answer, Caller
 from tests.integration.operator.conftest import StartOperator
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import Tenant
+from tests.integration.operator.upgrading import MANUAL, pending, publish, waits
+from tests.integration.operator.uploading import accounts
 from tests.integration.page.owned import MARKER, MARKER_TEXT, Owned, with_objects
 from tests.integration.page.populated import many, remove
+from tests.manifests import manifest
 
 DEPLOYMENTS = 300
 MEMORY = 40 * 1024 * 1024
@@ -143,6 +146,34 @@ async def test_plan_is_for_those_who_may_have_it(scene: Scene) -> None:
     answer = await nothing.ask("GET", f"{scene.path}/plan")
     assert answer.status == 403
     assert "may not get bundledeployments.core.rukpak.io" in answer.text
+
+
+async def test_plan_of_an_upgrade_that_waits_is_shown_without_values_of_secrets(
+    plane: ControlPlane, tenant: Tenant, operators: StartOperator
+) -> None:
+    operator = operators(arguments=["--page"])
+    await operator.start()
+    secret = manifest("v1", "Secret", "login", tenant.namespace, stringData={"password": MARKER_TEXT})
+    await publish(tenant, "one")
+    await publish(tenant, "two", secret)
+    await tenant.deploy("one", upgrades=MANUAL)
+    await tenant.ready()
+    await tenant.deploy("two", upgrades=MANUAL)
+    digest = pending(await waits(tenant))["digest"]
+    known = accounts(plane, tenant, operator)
+    caller, reader = await known.caller("owner"), await known.caller("reader")
+    await known.grant("owner", "owner", [{"apiGroups": ["*"], "resources": ["*"], "verbs": ["*"]}])
+    await known.grant("reader", "viewer", READER)
+
+    for path in (f"/ui/deployments/{tenant.name}", f"/ui/deployments/{tenant.name}/plan"):
+        answer = await caller.ask("GET", path)
+        assert (answer.status, digest in answer.text) == (200, True)
+        assert MARKER not in answer.text
+        assert MARKER_TEXT not in answer.text
+    assert f"{tenant.namespace}/login" in answer.text
+    refused = await reader.ask("GET", f"/ui/deployments/{tenant.name}/plan")
+    assert (refused.status, "may not" in refused.text) == (403, True)
+    assert f"{tenant.namespace}/login" not in refused.text
 
 
 @pytest.mark.parametrize("scene", [DEPLOYMENTS], indirect=True)
