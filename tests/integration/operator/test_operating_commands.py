@@ -5,9 +5,15 @@ from functools import partial
 import orjson
 
 from e2e.cluster.control_plane import ControlPlane
-from rukpak_py.api.names import GROUP
+from rukpak_py.api.names import BUNDLE_INSTANCE_KIND, GROUP
 from rukpak_py.core.objects import RBAC_GROUP
-from rukpak_py.kube.resources import CLUSTER_ROLE_BINDINGS, CLUSTER_ROLES, ROLE_BINDINGS
+from rukpak_py.kube.resources import (
+    BUNDLE_DEPLOYMENTS,
+    BUNDLE_INSTANCES,
+    CLUSTER_ROLE_BINDINGS,
+    CLUSTER_ROLES,
+    ROLE_BINDINGS,
+)
 from tests import manifests
 from tests.integration.command_line import rukpakctl
 from tests.integration.operator.process import Operator
@@ -139,3 +145,32 @@ async def grant_view(tenant: Tenant, user: str) -> None:
     await tenant.admin.create(
         ROLE_BINDINGS, tenant.namespace, orjson.dumps(binding("RoleBinding", "view", tenant.namespace))
     )
+
+
+async def test_instance_is_suspended_where_users_edit_it(
+    tenant: Tenant, operator: Operator, plane: ControlPlane
+) -> None:
+    """Its BundleDeployment is written by the operator, so the request goes to the BundleInstance, and is mirrored."""
+    await tenant.publish("one", [config_map("a", tenant.namespace)])
+    body = manifests.deployment(tenant.name, manifests.source("one")) | {"kind": BUNDLE_INSTANCE_KIND}
+    tenant.sees_to(tenant.name)
+    await tenant.admin.create(BUNDLE_INSTANCES, "", orjson.dumps(body))
+    await tenant.ready()
+    done = await rukpakctl(plane, "suspend", tenant.name)
+    assert done.stdout == f"bundleinstances.{GROUP}/{tenant.name} suspended\n"
+    assert (await tenant.read(BUNDLE_INSTANCES, "", tenant.name))["spec"]["suspend"] is True
+    await tenant.until(lambda one: one["spec"].get("suspend"), what="the deployment is suspended, too")
+    assert (await rukpakctl(plane, "resume", tenant.name)).returncode == 0
+    await tenant.until(lambda one: not one["spec"].get("suspend"), what="it is resumed")
+    await tenant.admin.delete(BUNDLE_INSTANCES, "", tenant.name)
+
+
+async def test_refresh_of_uploaded_content_says_what_to_do_instead(
+    tenant: Tenant, operator: Operator, plane: ControlPlane
+) -> None:
+    spec = manifests.deployment(tenant.name, {"type": "upload", "upload": {}})
+    tenant.sees_to(tenant.name)
+    await tenant.admin.create(BUNDLE_DEPLOYMENTS, "", orjson.dumps(spec))
+    done = await rukpakctl(plane, "refresh", tenant.name)
+    assert (done.returncode, f"rukpakctl run {tenant.name} DIRECTORY" in done.stderr) == (3, True)
+    assert "annotations" not in (await tenant.deployment())["metadata"]
