@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -26,6 +27,8 @@ See [the status](index.md#status).
 """
 RULES = ("x-kubernetes-validations", "oneOf")
 SMALLEST_STRUCTURE = 2  # fields; smaller ones are simply listed again
+LONGEST_CELL = 300  # a longer one has its first sentence, and all of it is a paragraph below the table
+BAR = r"\|"  # in a cell
 LONGEST_PATTERN = 60  # a longer one explains nothing
 TOP_LEVEL = ("spec", "status")
 LIMITS = {"maxLength": "at most {} characters", "minLength": "at least {} characters", "pattern": "matches `{}`"}
@@ -50,23 +53,36 @@ def _section(crd: dict[str, Any], known: dict[str, str]) -> str:
         if name not in schema["properties"]:
             continue
         lines += ["", f"### {kind} `{name}`", "", "| field | type | meaning |", "| --- | --- | --- |"]
-        lines += _rows(schema["properties"][name], prefix="", root=f"{kind}.{name}.", known=known)
+        paragraphs: list[str] = []
+        lines += _rows(
+            schema["properties"][name], prefix="", root=f"{kind}.{name}.", known=known, paragraphs=paragraphs
+        )
+        for paragraph in paragraphs:
+            lines += ["", paragraph]
         rules = list(_rules(schema["properties"][name]))
         if rules:
             lines += ["", "Refused by the API server:", "", *(f"* `{rule}`" for rule in rules)]
     return "\n".join([*lines, ""])
 
 
-def _rows(schema: dict[str, Any], *, prefix: str, root: str, known: dict[str, str]) -> Iterator[str]:
+def _rows(
+    schema: dict[str, Any], *, prefix: str, root: str, known: dict[str, str], paragraphs: list[str]
+) -> Iterator[str]:
+    """The rows of a structure and of those in it. What is too long for a cell is added to `paragraphs`."""
     required = set(schema.get("required", []))
     for name, field in schema.get("properties", {}).items():
         place, mark = f"{prefix}{name}", "*" if name in required else ""
         inner, suffix = (field["items"], "[].") if "items" in field else (field, ".")
         told = _told_before(inner, root + place, known)
         same = f" Its fields: those of `{told}`." if told else ""
-        yield f"| `{place}`{mark} | {_type(field)} | {_meaning(field)}{same} |"
+        text = " ".join(str(field.get("description", "")).split())
+        meaning = _joined(text, *_limits(field))
+        if len(meaning) > LONGEST_CELL and (first := _first_sentence(text)) != text:
+            paragraphs.append(f"**`{place}`**: {text}")
+            meaning = _joined(first, "More below the table.", *_limits(field))
+        yield f"| `{place}`{mark} | {_type(field)} | {meaning.replace('|', BAR)}{same} |"
         if not told:
-            yield from _rows(inner, prefix=f"{place}{suffix}", root=root, known=known)
+            yield from _rows(inner, prefix=f"{place}{suffix}", root=root, known=known, paragraphs=paragraphs)
 
 
 def _told_before(schema: dict[str, Any], place: str, known: dict[str, str]) -> str:
@@ -91,8 +107,16 @@ def _type(field: dict[str, Any]) -> str:
     return f"map of {_type(values)}" if isinstance(values := field.get("additionalProperties"), dict) else str(kind)
 
 
-def _meaning(field: dict[str, Any]) -> str:
-    parts = [" ".join(str(field.get("description", "")).split())]
+def _first_sentence(text: str) -> str:
+    return re.split(r"(?<=\.) (?=[A-Z`])", text, maxsplit=1)[0]
+
+
+def _joined(*parts: str) -> str:
+    return " ".join(part for part in parts if part)
+
+
+def _limits(field: dict[str, Any]) -> list[str]:
+    parts = []
     if "enum" in field:
         parts.append("One of " + ", ".join(f"`{value}`" for value in field["enum"]) + ".")
     limits = [text.format(field[name]) for name, text in LIMITS.items() if _tells(name, field)]
@@ -100,7 +124,7 @@ def _meaning(field: dict[str, Any]) -> str:
         parts.append(f"({'; '.join(limits)})")
     if "default" in field and not isinstance(field["default"], dict):
         parts.append(f"Default: `{field['default']}`.")
-    return " ".join(part for part in parts if part).replace("|", r"\|")
+    return parts
 
 
 def _tells(limit: str, field: dict[str, Any]) -> bool:

@@ -65,10 +65,9 @@ MARKS = {
     "PRUNE_ANNOTATION": (
         "you, on an object, in the bundle or in the cluster",
         (
-            "`true`: delete the object when it leaves the content, also a Namespace, a PersistentVolumeClaim, a"
-            " PersistentVolume or a CRD with instances (of these only where it is set in the cluster, not in the"
-            " bundle). `false`: keep it when it leaves the content; set in the bundle,"
-            " keep it also when the BundleDeployment is deleted. `spec.overrides[].prune` wins over it."
+            "`true`: delete the object when it leaves the content, also a Namespace, a claim, a volume or a CRD with"
+            " instances: for these only where it is set in the cluster. `false`: keep it then; set in the bundle,"
+            " also when the BundleDeployment is deleted. `spec.overrides[].prune` wins over it."
         ),
     ),
     "FORCE_ANNOTATION": (
