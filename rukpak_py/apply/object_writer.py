@@ -14,6 +14,7 @@ from typing import Any
 
 import orjson
 
+from rukpak_py.api.names import EventReason, Reason
 from rukpak_py.apply.ignored import disown, owned_as_a_whole
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import Owner
@@ -36,6 +37,7 @@ from rukpak_py.apply.unions.switch import RefusedApply
 from rukpak_py.apply.unions.table import unions_of
 from rukpak_py.apply.unknown_fields import without_fields
 from rukpak_py.core.errors import ConflictError, RukPakError
+from rukpak_py.core.logs import LASTING, log_event
 from rukpak_py.core.objects import canonical_json
 from rukpak_py.kube.answers import ApplyAnswer
 from rukpak_py.kube.errors import (
@@ -97,7 +99,8 @@ class ObjectWriter:
         except InvalidError as error:
             if change.action is Action.AGAIN and is_replaceable(error):
                 # A webhook rewrites a field that never changes when the object is created: nothing is wrong with it.
-                LOG.info("%s is left as it is: %s", change.key, concise_message(error))
+                said = f"{change.key} is left as it is: {concise_message(error)}"
+                LASTING.tell(LOG, logging.INFO, Reason.FIELDS_CONTESTED, said)
                 target.last_applied.again.discard(change.key)
                 return
             failure = await self._why_not_replaced(target, change, error)
@@ -109,7 +112,7 @@ class ObjectWriter:
             change_set.waiting.append(f"{change.key} is being replaced")
             if change.key in change_set.pruned:
                 why = why_replaced(error)
-                LOG.info("deleted %s, to re-create it: %s", change.key, why)
+                log_event(LOG, logging.INFO, EventReason.REPLACED, f"deleted {change.key}, to re-create it: {why}")
                 target.last_applied.deleted_to_replace[change.key] = why
         except RukPakError as error:
             target.last_applied.look_again(change.key)

@@ -8,7 +8,7 @@ been applied still is.
 import logging
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER
+from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, Reason
 from rukpak_py.apply.annotated_ownership import annotate, has_former_form
 from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.marks import holds_what_cannot_be_had_again
@@ -16,6 +16,7 @@ from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.controllers.deployment.kinds import Kinds, recorded_kinds
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.core.errors import AccessError
+from rukpak_py.core.logs import LASTING
 from rukpak_py.kube.errors import InvalidError, KindNotServedError, NotFoundError, StaleError
 from rukpak_py.kube.pace import run_bounded
 
@@ -64,7 +65,8 @@ class OwnershipForm:
         except (NotFoundError, KindNotServedError):
             return
         except (AccessError, InvalidError) as error:
-            LOG.warning("%s keeps its owner reference, and goes with its deployment unasked: %s", live.key, error)
+            said = f"{live.key} keeps its owner reference, and goes with its deployment unasked: {error}"
+            LASTING.tell(LOG, logging.WARNING, Reason.ACCESS_DENIED, said)
             return
         if applied.fields.get(live.key) == live.fields and converted.is_annotated:
             applied.applied(converted)

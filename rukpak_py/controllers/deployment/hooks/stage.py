@@ -58,8 +58,10 @@ from rukpak_py.controllers.deployment.hooks.superseded import SupersededHooks
 from rukpak_py.controllers.deployment.status_writer import DeploymentStatusWriter
 from rukpak_py.controllers.result import hook_details as details
 from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.controllers.result.errors import reason_of_request
 from rukpak_py.controllers.result.progress import Fact, Progress, StatusChange
 from rukpak_py.core.errors import ConflictError, RukPakError, UnavailableError
+from rukpak_py.core.logs import LASTING
 from rukpak_py.core.text import with_finalizers
 from rukpak_py.formats.hook import DELETE_EVENTS, Hook, HookEvent
 from rukpak_py.kube.errors import AlreadyExistsError, NotFoundError, StaleError
@@ -101,7 +103,8 @@ class HookStage:
             case EventHooksFailed(record=record, delete=delete):
                 failures = await self._objects.delete_recorded(deployment, state, delete)
                 for key, error in failures:
-                    LOG.warning("could not delete the hook %s, as its policy says: %s", key, error)
+                    said = f"could not delete the hook {key}, as its policy says: {error}"
+                    LASTING.tell(LOG, logging.WARNING, reason_of_request(error), said)
                 left = (look_again(LEFT_SECONDS),) if failures else ()
                 return Progress(facts=(_failed(record), *left, *again))
             case EventHooksDone(delete=delete):

@@ -1,15 +1,17 @@
 """Hooks of an installation whose rendering is lost half-way, and requests that come while a hook runs."""
 
+import orjson
 import pytest
 
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Note
-from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION
+from rukpak_py.api.names import RECONCILE_AT_ANNOTATION, SKIP_HOOKS_ANNOTATION, Reason
 from rukpak_py.apply.kinds import Resolution
 from rukpak_py.controllers.deployment.hooks.facts import HOOKS_BEGIN_AGAIN, HOOKS_SKIPPED, HooksOver
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.progress import Fact, Progress, Reached
+from rukpak_py.core.logs import JsonFormatter, about
 from rukpak_py.formats.format import RenderedContent
 from rukpak_py.formats.hook import DeletePolicy, HookEvent
 from rukpak_py.kube.errors import ForbiddenError
@@ -157,6 +159,22 @@ async def test_failed_hook_whose_deletion_was_refused_is_deleted_again(bench: Ho
     assert pause(first) == 30
     assert not has(second, Cause.LOOK_AGAIN)
     assert ("Job", "j") not in bench.client.objects
+
+
+async def test_deletion_of_a_failed_hook_that_is_refused_again_is_logged_once(
+    bench: HookBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    failing = hook(JOB, DeletePolicy.HOOK_FAILED)
+    await bench.run(failing)
+    bench.live("Job", "j").update(job(("Failed", "True")))
+    await bench.look(bench.attempt(), failing)
+    bench.client.failing["delete"] = refusal(ForbiddenError, "says the policy")
+    with about("BundleDeployment", "with-a-hook-that-stays"):
+        for _ in range(3):
+            await bench.look(bench.attempt(), failing)
+    (record,) = caplog.records
+    assert "could not delete the hook" in record.getMessage()
+    assert orjson.loads(JsonFormatter().format(record))["reason"] == Reason.ACCESS_DENIED
 
 
 async def test_hook_after_everything_was_applied_is_no_refusal(bench: HookBench) -> None:
