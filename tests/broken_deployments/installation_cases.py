@@ -98,6 +98,7 @@ async def account_lacks_rights(scene: Scene) -> Story:
     yield Expected(
         reason=Reason.PERMISSIONS_MISSING,
         condition=INSTALLED,
+        object=scene.called("ServiceAccount", "installer"),
         words=("installer", "configmaps"),
     )
     await scene.apply(*role(scene, "*"))
@@ -124,6 +125,7 @@ async def account_missing(scene: Scene) -> Story:
     yield Expected(
         reason=Reason.ACCOUNT_MISSING,
         condition=INSTALLED,
+        object=scene.called("ServiceAccount", "installer"),
         words=(f"{scene.namespace}/installer", "does not exist"),
     )
     await scene.create(service_account("installer", scene.namespace), *role(scene, "*"))

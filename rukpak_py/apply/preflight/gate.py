@@ -105,7 +105,7 @@ class Candidate:
     is_served: Callable[[GroupVersionKind], bool]
     had: Callable[[ObjectKey], bool]  # whether the deployment had it, or may have had
     still_exists: StillExists
-    managed_by_olm: Callable[[OlmIdentity], Awaitable[list[str]]]  # objects of OLM that are about this package
+    managed_by_olm: Callable[[OlmIdentity], Awaitable[list[ObjectKey]]]  # objects of OLM that are about this package
     dry_run: AskServer
     missing_permissions: AskPermissions = _not_asked
     review_crd: ReviewCrd = _not_reviewed

@@ -57,7 +57,9 @@ def unstorable_kinds(candidate: Candidate) -> Refusal | None:
         return None
     kinds = ", ".join(sorted(f'"{one.gvk.kind}" in version "{one.gvk.api_version}"' for one in found))
     message = f"objects of the kind {kinds} are not stored by the API server; remove them from the bundle"
-    return Refusal(kind=FailureKind.CONTENT, message=message)
+    stuck = {one.gvk for one in found}
+    objects = tuple(sorted(one.key for one in candidate.desired if one.head.gvk in stuck))
+    return Refusal(kind=FailureKind.CONTENT, message=message, objects=objects)
 
 
 def missing_requirements(candidate: Candidate) -> Refusal | None:

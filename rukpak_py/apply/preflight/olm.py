@@ -10,7 +10,7 @@ import msgspec
 
 from rukpak_py.apply.preflight.gate import Candidate, Refusal
 from rukpak_py.apply.results import FailureKind
-from rukpak_py.core.objects import GroupVersionKind
+from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.core.text import named
 from rukpak_py.formats.format import OlmIdentity
 from rukpak_py.kube.client import PAGE, Client
@@ -43,26 +43,26 @@ async def managed_elsewhere(candidate: Candidate) -> Refusal | None:
         f'OLM manages the package "{package}" in this cluster ({named(found, NAMED)}), so nothing is installed; '
         "remove it from OLM first, or delete this BundleDeployment"
     )
-    return Refusal(kind=FailureKind.CONFLICT, message=text)
+    return Refusal(kind=FailureKind.CONFLICT, message=text, objects=tuple(found))
 
 
 async def managed_by_olm(
     client: Client, find: Callable[[GroupVersionKind], Resource | None], olm: OlmIdentity
-) -> list[str]:
+) -> list[ObjectKey]:
     """The objects of OLM that are about this package."""
-    found: list[str] = []
+    found: list[ObjectKey] = []
     subscriptions, csvs = find(SUBSCRIPTION), find(CSV)
     if subscriptions is not None:
         async with aclosing(client.list_by_page(subscriptions, params={}, page=PAGE, full=True)) as pages:
             async for page in pages:
-                found += [str(live.key) for live in page.items if _package_of(live) == olm.package]
+                found += [live.key for live in page.items if _package_of(live) == olm.package]
     if csvs is not None:
         async with aclosing(
             client.list_by_page(csvs, params={"labelSelector": f"!{COPIED_LABEL}"}, page=PAGE)
         ) as pages:
             async for page in pages:
                 found += [
-                    str(live.key)
+                    live.key
                     for live in page.items
                     if live.key.name == olm.csv
                     or _component_label(olm.package, live.key.namespace) in live.metadata.labels

@@ -20,6 +20,7 @@ from rukpak_py.apply.preflight.gate import Candidate, Refusal
 from rukpak_py.apply.results import FailureKind
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.text import counted, excerpt
+from rukpak_py.kube.resources import SERVICE_ACCOUNTS
 
 SHOWN_RULES = 20
 SHOWN_NEW = 5
@@ -97,7 +98,8 @@ async def lacking_permissions(candidate: Candidate) -> Refusal | None:
         return Refusal(kind=FailureKind.CONTENT, message=str(error))
     if found is None:
         return None
-    return Refusal(kind=FailureKind.PERMISSIONS, message=found.text, brief=found.brief)
+    account = SERVICE_ACCOUNTS.key(*found.account)
+    return Refusal(kind=FailureKind.PERMISSIONS, message=found.text, brief=found.brief, objects=(account,))
 
 
 def _statements(permissions: Collection[Permission]) -> Iterator[str]:

@@ -25,7 +25,7 @@ from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentSt
 from rukpak_py.controllers.ports import DigestKeys, ValuesObject, ValuesObjects
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.errors import VALUES_ERRORS
-from rukpak_py.controllers.result.progress import Detail, Fact
+from rukpak_py.controllers.result.progress import Fact
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
 from rukpak_py.core.objects import ObjectKey
@@ -38,29 +38,26 @@ from rukpak_py.kube.client import Client
 class ValuesMissingError(UnavailableError):
     """A Secret, a ConfigMap or a key of one is not there; a watch shows when it is."""
 
-    def __init__(self, message: str, objects: tuple[ObjectKey, ...]) -> None:
-        super().__init__(message)
-        self.objects = objects
-
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class FoundValues:
-    """Values in the order of the references, without missing optional ones. With an `error` both are empty."""
+    """Values in the order of the references, without missing optional ones. With an `error` both are empty, and
+    `objects` are the Secrets and ConfigMaps that it is about.
+    """
 
     recorded: tuple[RecordedValues, ...] = ()
     documents: tuple[ValuesDocument, ...] = ()
     error: RukPakError | None = None
+    objects: tuple[ObjectKey, ...] = ()
 
 
 NO_VALUES = FoundValues()
 
 
-def values_fact(error: RukPakError, detail: Detail | None = None) -> Fact:
+def values_fact(error: RukPakError, objects: tuple[ObjectKey, ...]) -> Fact:
     """A watch shows when what is missing is there."""
-    fact = error_fact(VALUES_ERRORS, error, detail)
-    if isinstance(error, ValuesMissingError):
-        return dataclasses.replace(fact, cause=Cause.VALUES_MISSING, objects=error.objects)
-    return fact
+    fact = dataclasses.replace(error_fact(VALUES_ERRORS, error), objects=objects)
+    return dataclasses.replace(fact, cause=Cause.VALUES_MISSING) if isinstance(error, ValuesMissingError) else fact
 
 
 class ExternalValues:
@@ -73,7 +70,7 @@ class ExternalValues:
         self._states = states
 
     async def of(self, deployment: BundleDeployment, state: DeploymentState) -> FoundValues:
-        spec = deployment.spec
+        spec, about = deployment.spec, tuple[ObjectKey, ...]()
         try:
             references = references_of(spec.config or {}) if spec.provisioner_class == HELM_CLASS else ()
             account = self._identities.account_of(deployment)
@@ -82,11 +79,16 @@ class ExternalValues:
             if not references:
                 return NO_VALUES
             client = self._identities.client_of(deployment)
-            documents = [await self._document(one, account, client) for one in references]
-            found = _demanded(references, documents, self._namespace_of(account))
+            answers = list[ValuesDocument | str]()
+            for one in references:
+                about = (self._key(one, account),)
+                answers.append(await self._document(one, account, client))
+            pairs = list(zip(references, answers, strict=True))
+            about = tuple(dict.fromkeys(self._key(one, account) for one, answer in pairs if _is_missing(one, answer)))
+            found, about = _demanded(pairs), ()
             key = await self._keys.get()
         except RukPakError as error:
-            return FoundValues(error=error)
+            return FoundValues(error=error, objects=about)
         if state.has_ended:  # while its values were read
             self._retain()
             return NO_VALUES
@@ -117,11 +119,14 @@ class ExternalValues:
     def _namespace_of(self, account: Account | None) -> str:
         return account.namespace if account is not None else self._identities.system_namespace
 
+    def _key(self, reference: ValuesReference, account: Account | None) -> ObjectKey:
+        return ObjectKey("", reference.kind, self._namespace_of(account), reference.name)
+
     async def _document(
         self, reference: ValuesReference, account: Account | None, client: Client
     ) -> "ValuesDocument | str":
         """Read the document; where it is missing, return a sentence that says so."""
-        name = f"{reference.kind} {self._namespace_of(account)}/{reference.name}"
+        name = self._key(reference, account)
         data = await self._objects.read(_object(reference, account), client)
         if data is None:
             return f"{name} does not exist; create it, or set optional to true"
@@ -133,15 +138,14 @@ class ExternalValues:
 Found = list[tuple[ValuesReference, ValuesDocument]]
 
 
-def _demanded(references: Sequence[ValuesReference], answers: Sequence[ValuesDocument | str], namespace: str) -> Found:
-    pairs = list(zip(references, answers, strict=True))
-    missing = {
-        f"{place(number)}: {answer}": ObjectKey("", reference.kind, namespace, reference.name)
-        for number, (reference, answer) in enumerate(pairs)
-        if isinstance(answer, str) and not reference.is_optional
-    }
+def _is_missing(reference: ValuesReference, answer: ValuesDocument | str) -> bool:
+    return isinstance(answer, str) and not reference.is_optional
+
+
+def _demanded(pairs: Sequence[tuple[ValuesReference, ValuesDocument | str]]) -> Found:
+    missing = [f"{place(number)}: {pair[1]}" for number, pair in enumerate(pairs) if _is_missing(*pair)]
     if missing:
-        raise ValuesMissingError(joined(missing), tuple(dict.fromkeys(missing.values())))
+        raise ValuesMissingError(joined(missing))
     return [(reference, answer) for reference, answer in pairs if isinstance(answer, ValuesDocument)]
 
 

@@ -139,8 +139,8 @@ class PermissionReports:
         if bundle is None or not bundle.status.is_unpacked or values.error is not None:
             if active is not None:
                 return [active]
-            raise (
-                error_of_bundle(bundle) if values.error is None else error_of([values_fact(values.error)], state.mask)
-            )
+            if values.error is None:
+                raise error_of_bundle(bundle)
+            raise error_of([values_fact(values.error, values.objects)], state.mask)
         wanted = self._attempts.wanted(deployment, bundle, state, values)
         return [wanted, *([active] if active is not None and active.content != wanted.content else [])]

@@ -128,7 +128,7 @@ class PlanReports:
         if bundle is None or not bundle.status.is_unpacked:
             raise error_of_bundle(bundle)
         if values.error is not None:
-            raise error_of([values_fact(values.error)], state.mask)
+            raise error_of([values_fact(values.error, values.objects)], state.mask)
         installed, active = self._templates.active(deployment), None
         if installed is not None and installed.status.digest and not has_other_content(installed, deployment):
             active = self._attempts.active(deployment, installed, state, values)

@@ -311,7 +311,7 @@ class DeploymentReconciler:
         """Fact about content that cannot be installed (yet): its Bundle is not there, or the values of its chart."""
         if not wanted.status.is_unpacked or found.error is None:
             return unpack_fact(wanted, self._classes)
-        fact = values_fact(found.error)
+        fact = values_fact(found.error, found.objects)
         if fact.cause in {Cause.VALUES_CONTENT, Cause.VALUES_MISSING}:
             self._content.drop_renderings(deployment)
         return fact

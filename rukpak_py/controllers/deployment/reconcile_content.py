@@ -50,6 +50,7 @@ from rukpak_py.controllers.result.deployment_details import AccountMissing
 from rukpak_py.controllers.result.errors import API_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached
 from rukpak_py.kube.errors import ApiError
+from rukpak_py.kube.resources import SERVICE_ACCOUNTS
 
 _REFUSED_RIGHTS = frozenset({Cause.ACCESS, Cause.API_DENIED})
 
@@ -139,7 +140,8 @@ class ContentReconciler:
         account = await self._kinds.missing_account(deployment)
         if account is None:
             return None
-        return Progress(facts=(Fact(cause=Cause.ACCOUNT_MISSING, detail=AccountMissing(account=str(account))),))
+        detail, key = AccountMissing(account=str(account)), SERVICE_ACCOUNTS.key(*account)
+        return Progress(facts=(Fact(cause=Cause.ACCOUNT_MISSING, detail=detail, objects=(key,)),))
 
     async def _not_applied_again(self, attempt: Attempt, hidden: HiddenKinds, rendered: Progress) -> Progress:
         """Report content that cannot be applied again without its rendering, also where its objects have failures.

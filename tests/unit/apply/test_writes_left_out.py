@@ -1,4 +1,4 @@
-"""An apply that is refused because a webhook rewrites a field that never changes: the object stays, and nothing fails."""
+"""An apply refused because a webhook rewrites a field that never changes: the object stays, and nothing fails."""
 
 from typing import Any
 
@@ -6,7 +6,6 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import Reason
-from rukpak_py.apply.inventory import Inventory
 from rukpak_py.apply.object_writer import ObjectWriter
 from rukpak_py.apply.plan import Action, Change
 from rukpak_py.apply.results import ChangeSet

@@ -51,7 +51,7 @@ class Server:
     """Answers what gates ask of it, and remembers it."""
 
     exists: bool = True
-    of_olm: list[str] = field(default_factory=list)
+    of_olm: list[ObjectKey] = field(default_factory=list)
     failures: list[Failure] = field(default_factory=list)
     untried: list[ObjectKey] = field(default_factory=list)
     asked: list[bool] = field(default_factory=list)
@@ -62,7 +62,7 @@ class Server:
         self.asked.append(is_doubtful)
         return self.exists
 
-    async def managed_by_olm(self, _: OlmIdentity) -> list[str]:
+    async def managed_by_olm(self, _: OlmIdentity) -> list[ObjectKey]:
         self.calls += 1
         return self.of_olm
 
@@ -197,11 +197,13 @@ def test_kind_that_the_server_does_not_store_cannot_be_installed(verbs: frozense
         namespaced=False,
         verbs=verbs,
     )
-    refusal = unstorable_kinds(candidate(resources=(review,)))
+    manifests = (manifest("authorization.k8s.io/v1", "SubjectAccessReview", "may-read"), config_map())
+    refusal = unstorable_kinds(candidate(*manifests, resources=(review,)))
     assert (refusal is not None) is is_refused
     if refusal is not None:
         assert (refusal.kind, refusal.wakes) == (FailureKind.CONTENT, frozenset()), "nothing ends it"
         assert '"SubjectAccessReview" in version "authorization.k8s.io/v1"' in refusal.message
+        assert [(one.kind, one.name) for one in refusal.objects] == [("SubjectAccessReview", "may-read")]
 
 
 @pytest.mark.parametrize(
@@ -276,6 +278,8 @@ async def test_everything_that_is_refused_before_looking_is_named() -> None:
     assert no_namespace.brief == (
         "Namespace ns not found (needed by ConfigMap ns/a); create it or add it to the bundle"
     )
+    assert no_kind.objects == (ObjectKey(BASKET.group, BASKET.kind, "ns", "b"),)
+    assert no_namespace.objects == (NAMESPACES.key("", "ns"),)
     assert (no_kind.wakes, no_namespace.wakes) == (WAITS_FOR_BASKETS, frozenset({namespace_wake("ns")}))
     assert certificates == RefusedObjects(failures=(wrong,))
 
@@ -290,6 +294,7 @@ def test_objects_of_others_are_all_named_and_waited_for() -> None:
     assert "ConfigMap ns/a exists and is not managed by anyone" in refusal.message
     assert "ConfigMap ns/b belongs to BundleDeployment other" in refusal.message
     assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset({key("a"), key("b")}))
+    assert refusal.objects == (key("a"), key("b"))
 
 
 def test_names_that_are_free_or_ours_are_not_refused() -> None:
@@ -344,6 +349,7 @@ async def test_nothing_is_written_for_a_deployment_that_is_gone() -> None:
 # OLM
 
 OLM = OlmIdentity(package="shop", csv="shop.v1")
+SUBSCRIBED = ObjectKey("operators.coreos.com", "Subscription", "ns", "shop")
 
 
 @pytest.mark.parametrize(
@@ -352,13 +358,13 @@ OLM = OlmIdentity(package="shop", csv="shop.v1")
     ids=["an install or an upgrade", "what is installed stays", "no bundle of OLM"],
 )
 async def test_a_package_that_olm_manages_is_not_installed_beside_it(about: dict[str, Any], calls: int) -> None:
-    server = Server(of_olm=["Subscription ns/shop"])
+    server = Server(of_olm=[SUBSCRIBED])
     refusal = await managed_elsewhere(candidate(server=server, **about))
     assert server.calls == calls
     assert (refusal is not None) is bool(calls)
     if refusal is not None:
-        assert refusal.message.startswith('OLM manages the package "shop" in this cluster (Subscription ns/shop)')
-        assert (refusal.kind, refusal.wakes) == (FailureKind.CONFLICT, frozenset())
+        assert refusal.message.startswith(f'OLM manages the package "shop" in this cluster ({SUBSCRIBED})')
+        assert (refusal.kind, refusal.wakes, refusal.objects) == (FailureKind.CONFLICT, frozenset(), (SUBSCRIBED,))
 
 
 # Dry-run

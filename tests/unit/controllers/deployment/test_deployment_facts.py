@@ -196,13 +196,17 @@ MISSING_NAMESPACE = Refusal(
         (MISSING_KIND, Cause.KIND_MISSING),
         (MISSING_NAMESPACE, Cause.NAMESPACE_MISSING),
         (Refusal(kind=FailureKind.CONTENT, message="m"), Cause.NOT_APPLICABLE),
-        (Refusal(kind=FailureKind.CONFLICT, message="m", wakes=frozenset({key("a")})), Cause.CONFLICT),
+        (
+            Refusal(kind=FailureKind.CONFLICT, message="m", objects=(key("a"),), wakes=frozenset({key("a")})),
+            Cause.CONFLICT,
+        ),
         (Refusal(kind=FailureKind.REFUSED, message="m"), Cause.REFUSED),
     ],
 )
 def test_a_refusal_of_the_content_is_one_fact(refusal: Refusal, cause: Cause) -> None:
     (fact,) = refusal_facts([refusal])
     assert (fact.cause, fact.text, fact.wakes) == (cause, refusal.message, refusal.wakes)
+    assert fact.objects == refusal.objects
 
 
 def test_where_one_line_has_room_a_refusal_has_its_own() -> None:

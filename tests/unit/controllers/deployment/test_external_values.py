@@ -8,12 +8,14 @@ from rukpak_py.api.accounts import Account
 from rukpak_py.api.bundle_deployment import BundleDeployment, BundleDeploymentStatus, Installation, RecordedValues
 from rukpak_py.api.install_options import InstallOptions, recorded
 from rukpak_py.api.names import HELM_CLASS
-from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues
+from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, values_fact
 from rukpak_py.controllers.deployment.identities import Identities
 from rukpak_py.controllers.deployment.state import DeploymentState, DeploymentStates
 from rukpak_py.controllers.ports import ValuesObject
-from rukpak_py.core.errors import ContentError, UnavailableError
+from rukpak_py.controllers.result.causes import Cause
+from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.keyed_digests import DigestKey
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.helm.request import merged_values
 from rukpak_py.kube.client import Client
 from tests.unit.controllers.fakes import NOW, FakeDigestKeys, FakeValuesObjects, ImpersonatingClient
@@ -22,6 +24,7 @@ from tests.unit.controllers.values import UID, deployment
 PASSWORD = b"password: hunter22\n"
 SECRET, MAP = {"kind": "Secret", "name": "s"}, {"kind": "ConfigMap", "name": "m"}
 OPTIONAL = {"kind": "Secret", "name": "o", "optional": True}
+KEY_OF_SECRET, KEY_OF_MAP = ObjectKey("", "Secret", "system", "s"), ObjectKey("", "ConfigMap", "system", "m")
 
 
 class Bench:
@@ -74,6 +77,22 @@ async def test_a_missing_key_is_named_and_no_other_is() -> None:
     assert isinstance(error, UnavailableError)
     text = 'Secret system/s has no key "prod.yaml"; add it, or set key to one that it has'
     assert str(error) == f"spec.config.valuesFrom[0]: {text}"
+
+
+async def test_fact_about_values_has_the_objects_that_are_missing() -> None:
+    found = await Bench(m=b"a: 1").found(MAP, SECRET, OPTIONAL, {**MAP, "key": "other"})
+    assert found.error is not None
+    fact = values_fact(found.error, found.objects)
+    assert (fact.cause, fact.objects) == (Cause.VALUES_MISSING, (KEY_OF_SECRET, KEY_OF_MAP))
+
+
+async def test_fact_about_values_has_the_object_that_could_not_be_read() -> None:
+    bench = Bench()
+    bench.objects.failing = AccessError("cannot get Secret system/s")
+    found = await bench.found(SECRET, MAP)
+    assert found.error is not None
+    fact = values_fact(found.error, found.objects)
+    assert (fact.cause, fact.objects) == (Cause.VALUES_DENIED, (KEY_OF_SECRET,))
 
 
 @pytest.mark.parametrize(

@@ -25,6 +25,7 @@ from rukpak_py.controllers.deployment.gate_stage import Gates
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.state import DeploymentStates
 from rukpak_py.controllers.deployment.state_parts import Passed
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.format import OlmIdentity, RenderedContent, Requirement
 from rukpak_py.kube.resources import CONFIG_MAPS, CRDS
 from tests.manifests import config_map, crd
@@ -250,12 +251,12 @@ async def test_content_that_passed_the_gate_of_olm_is_not_asked_again(
 ) -> None:
     asked = list[OlmIdentity]()
 
-    async def managed(_client: object, _find: object, one: OlmIdentity) -> list[str]:
+    async def managed(_client: object, _find: object, one: OlmIdentity) -> list[ObjectKey]:
         asked.append(one)
         return answers.pop(0)
 
     monkeypatch.setattr(gates_module, "managed_by_olm", managed)
-    answers = [["Subscription ns/shop"], [], []]
+    answers = [[ObjectKey("operators.coreos.com", "Subscription", "ns", "shop")], [], []]
     one, rendered = (
         attempt(),
         replace(RENDERED, content=RenderedContent(objects=(), olm=OlmIdentity(package="shop", csv="shop.v1"))),
@@ -353,7 +354,7 @@ async def test_missing_permissions_refuse_content_before_it_is_looked_at(bench: 
     bench.permissions.missing_ones = frozenset({CREATE})
     (refusal,) = await asked_about_content(bench, replace(attempt(), account=ROBOT))
     assert isinstance(refusal, Refusal)
-    assert refusal.kind is FailureKind.PERMISSIONS
+    assert (refusal.kind, refusal.objects) == (FailureKind.PERMISSIONS, (ObjectKey("", "ServiceAccount", *ROBOT),))
     assert refusal.brief.startswith("ServiceAccount apps/robot lacks 1 permission that the bundle needs: create")
 
 

@@ -189,7 +189,7 @@ RETRYING = failing(bundle(), "registry is down", UnavailableError("registry is d
         ({"wanted": STALLED}, ContentError, "no manifests"),
         ({"wanted": RETRYING}, UnavailableError, "registry is down"),
         ({"values": FoundValues(error=ContentError("invalid YAML"))}, ContentError, "invalid YAML"),
-        ({"values": FoundValues(error=ValuesMissingError("Secret shop/a", ()))}, ConflictError, "Secret shop/a"),
+        ({"values": FoundValues(error=ValuesMissingError("Secret shop/a"))}, ConflictError, "Secret shop/a"),
         ({"values": FoundValues(error=AccessError("cannot get"))}, ConflictError, "cannot get"),
         ({"values": FoundValues(error=UnavailableError("no answer"))}, UnavailableError, "no answer"),
         ({"renderings": {"wanted": failed(Cause.RENDERING_CONTENT)}}, ContentError, "why"),
