@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rukpak_py.api.names import ConditionType, Reason
+from rukpak_py.api.names import ConditionType, EventReason, Reason
 from rukpak_py.controllers.result.cause_table import TABLE, Kind, Row
 from rukpak_py.diagnosis.ways_out import OF_WORKLOADS, WAYS_OUT
 
@@ -20,8 +20,10 @@ Generated from the program by `make generate`; do not edit. A cause is one thing
 have happened. It stands in `status.notes[].reason`, and in the field `cause` of
 [`rukpakctl why -o json`](cli/why.md). A cause has the same condition, the same reasons and the same way out wherever
 it occurs. Scripts and alerts can rely on it: a cause never gets another meaning.
+A BundleInstance has the conditions of its BundleDeployment, and so the same reasons.
 
 Where the reason is "of the operation", it is `InstallFailed`, `UpgradeFailed` or `ReconcileFailed`.
+While something is being deleted, the Event of a failure is `Deleting`.
 [Troubleshooting](troubleshooting.md) explains the reasons.
 """
 WORKLOADS = """\
@@ -55,10 +57,10 @@ def page() -> str:
 
 
 def _table(rows: list[tuple[Cause, Row]]) -> Iterator[str]:
-    yield "| cause | condition | reason in `Ready` | way out |"
-    yield "| --- | --- | --- | --- |"
+    yield "| cause | condition | reason in `Ready` | Event | way out |"
+    yield "| --- | --- | --- | --- | --- |"
     for cause, row in rows:
-        yield f"| `{cause}` | {_condition(row)} | {_ready(row)} | {_shown(WAYS_OUT.get(cause, ''))} |"
+        yield f"| `{cause}` | {_condition(row)} | {_ready(row)} | {_event(row)} | {_shown(WAYS_OUT.get(cause, ''))} |"
 
 
 def _shown(way_out: str) -> str:
@@ -81,5 +83,15 @@ def _ready(row: Row) -> str:
     return OF_OPERATION if row.reason is None and row.aspect is ConditionType.INSTALLED else _linked(row.reason)
 
 
-def _linked(reason: Reason | None) -> str:
+def _event(row: Row) -> str:
+    """As `transitions` names it: a failure without an Event of its own has the reason of its condition."""
+    if row.event is not None:
+        return _linked(row.event)
+    if row.kind is not Kind.FAILURE:
+        return ""
+    reason = row.reason or (row.ready if row.aspect is None else None)
+    return f"`{reason}`" if reason is not None else OF_OPERATION  # a link stands before it
+
+
+def _linked(reason: Reason | EventReason | None) -> str:
     return f"[`{reason}`](troubleshooting.md#{reason.lower()})" if reason is not None else ""
