@@ -13,11 +13,13 @@ from rukpak_py.api.bundle import BundleStatus
 from rukpak_py.api.bundle_deployment import BundleDeploymentStatus
 from rukpak_py.api.conditions import Note, find_condition, first_line, is_cut
 from rukpak_py.api.names import ConditionType, Reason
+from rukpak_py.controllers.events import EventType
 from rukpak_py.controllers.result.cause_table import TABLE, Kind
 from rukpak_py.controllers.result.causes import UNPACK_FAILURES, Cause
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.model import BundleView, DeploymentView, Explanation, ObjectView, State
 from rukpak_py.diagnosis.ways_out import FOREIGN_CLASS, NOT_SEEN, NOT_SEEN_YET, WAYS_OUT, way_out
+from rukpak_py.diagnosis.workloads import CLAIM_PENDING, NO_STORAGE_CLASS, NO_VOLUME
 from rukpak_py.formats.by_class import CLASSES
 
 EVENTS = 5  # of the failing object
@@ -110,11 +112,21 @@ def _of_bundle(view: DeploymentView, wanted: BundleView, first: _Told | None) ->
 
 
 def _of_object(view: DeploymentView, worst: ObjectView) -> Explanation:
+    claim = next((one for one in worst.claims if _is_stuck(view, one)), None)
+    if claim is not None:
+        said = f"{worst.key} waits for {claim.key}: {first_line(claim.message) or claim.state}"
+        return _explanation(view, claim.key, claim.reason, said)
     cause = worst.reason if worst.reason in WAYS_OUT else Cause.UNHEALTHY
     found = _explanation(view, worst.key, cause, first_line(worst.message) or worst.state)
     pods = {worst.key, *(one.key for one in worst.children)}
     events = tuple(one for one in view.events if one.about in pods)
     return replace(found, container=worst.container, events=events[:EVENTS])
+
+
+def _is_stuck(view: DeploymentView, claim: ObjectView) -> bool:
+    """Whether the pod waits for the claim. A claim of a class may wait for the pod; a Warning says that it does not."""
+    is_warned = any(one.about == claim.key and one.type == EventType.WARNING for one in view.events)
+    return claim.reason in {NO_STORAGE_CLASS, NO_VOLUME} or (claim.reason == CLAIM_PENDING and is_warned)
 
 
 def _object_line(one: ObjectView) -> str:

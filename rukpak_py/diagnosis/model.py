@@ -26,6 +26,8 @@ __all__ = [
     "Verdict",
 ]
 
+MESSAGE_CHARACTERS = 1_000  # of an object or an Event
+
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class Verdict:
@@ -67,7 +69,8 @@ class FailedContainer:
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class ObjectView:
-    """An object of a deployment; `children` are the pods of a workload that is not healthy.
+    """An object of a deployment; `children` are the pods of a workload that is not healthy, `claims` the claims without
+    a volume that these pods wait for.
 
     `reason`: one word of its cause, as the object or its pods give it. Empty: none is known.
     """
@@ -81,6 +84,7 @@ class ObjectView:
     is_kept: bool = False  # no longer in the content, see `status.kept`
     container: FailedContainer | None = None
     children: tuple["ObjectView", ...] = ()
+    claims: tuple["ObjectView", ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -5,12 +5,12 @@ in the namespaces that are known of the deployment. Objects come whole only wher
 a Secret but its metadata is ever asked for.
 """
 
-from collections.abc import AsyncGenerator, Iterable, Iterator, Mapping
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable, Iterator, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from typing import Any
 
-import msgspec
 import orjson
 
 from rukpak_py.api.bundle import Bundle
@@ -24,7 +24,9 @@ from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey
 from rukpak_py.core.text import excerpt
+from rukpak_py.diagnosis.events import event_view
 from rukpak_py.diagnosis.model import (
+    MESSAGE_CHARACTERS,
     BundleView,
     DeploymentSummary,
     DeploymentView,
@@ -34,20 +36,20 @@ from rukpak_py.diagnosis.model import (
     UnreadPart,
 )
 from rukpak_py.diagnosis.verdicts import summary_of, verdict_of
-from rukpak_py.diagnosis.workloads import failed_container, reason_of
+from rukpak_py.diagnosis.workloads import claims_of, failed_container, reason_of
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
-from rukpak_py.kube.errors import ForbiddenError
+from rukpak_py.kube.errors import ForbiddenError, NotFoundError
 from rukpak_py.kube.events import CLUSTER_SCOPED_NAMESPACE
-from rukpak_py.kube.metadata import LiveObject
+from rukpak_py.kube.metadata import LiveObject, decode_metadata
 from rukpak_py.kube.pace import run_bounded
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, EVENTS, PODS, Resource
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES, CLAIMS, EVENTS, PODS, Resource
 
 PAGE = 50  # objects that come whole, CRDs and histories among them
 WORKLOADS = 10  # whose pods are asked about
 PODS_EACH = 20
+CLAIMS_EACH = 3  # of the pods of a workload that wait for a node
 EVENTS_EACH = 50
-MESSAGE_CHARACTERS = 1_000
 _STATES = {
     HealthStatus.CURRENT: State.READY,
     HealthStatus.IN_PROGRESS: State.PROGRESSING,
@@ -223,7 +225,28 @@ class _Reading:
             reason=container.reason if container is not None else workload.reason,
             container=container,
             children=tuple(pods),
+            claims=tuple([one async for one in self._claims(key.namespace, manifests)]),
         )
+
+    async def _claims(self, namespace: str, pods: list[dict[str, Any]]) -> AsyncIterator[ObjectView]:
+        """Claims without a volume, those of the content and those that a StatefulSet makes."""
+        names = dict.fromkeys(name for pod in pods for name in claims_of(pod))
+        for name in islice(names, CLAIMS_EACH):
+            key = CLAIMS.key(namespace, name)
+            try:
+                found = self.objects.get(key) or await self._read_claim(key)
+            except NotFoundError:
+                continue
+            except RukPakError as error:
+                self._failed(f"PersistentVolumeClaims in namespace {namespace}", error)
+                return
+            if not found.state.is_at_rest:
+                yield found
+
+    async def _read_claim(self, key: ObjectKey) -> ObjectView:
+        body = await self.client.get(CLAIMS, key.namespace, key.name)
+        one = LiveObject(key=key, metadata=decode_metadata(body), json=body)
+        return self._object_view(one, CLAIMS, is_kept=False)
 
     # Events
 
@@ -235,7 +258,7 @@ class _Reading:
         unhealthy = sorted((one for one in self.objects.values() if not one.state.is_at_rest), key=_worst_first)
         for one in unhealthy[:WORKLOADS]:
             yield one.key, one.uid
-            yield from ((pod.key, pod.uid) for pod in one.children[:2])
+            yield from ((below.key, below.uid) for below in (*one.claims, *one.children[:2]))
 
     async def _read_events(self, subject: tuple[ObjectKey, str]) -> None:
         key, uid = subject
@@ -246,7 +269,7 @@ class _Reading:
             )
             async with aclosing(pages):
                 async for page in pages:
-                    self.events += [_event_view(one.json or b"{}", key) for one in page.items]
+                    self.events += [event_view(one.json or b"{}", key) for one in page.items]
                     break
         except RukPakError as error:
             self._failed(f"Events in namespace {namespace}", error)
@@ -292,33 +315,3 @@ def _pod_view(one: LiveObject, manifest: Mapping[str, Any]) -> ObjectView:
 
 def _worst_first(one: ObjectView) -> tuple[int, ObjectKey]:
     return one.state.rank, one.key
-
-
-class _Series(msgspec.Struct, rename="camel"):
-    count: int = 0
-    last_observed_time: str | None = None
-
-
-class _Event(msgspec.Struct, rename="camel"):
-    type: str | None = None
-    reason: str | None = None
-    message: str | None = None
-    count: int | None = None
-    event_time: str | None = None
-    first_timestamp: str | None = None
-    last_timestamp: str | None = None
-    series: _Series | None = None
-
-
-def _event_view(json: bytes, about: ObjectKey) -> EventView:
-    event = msgspec.json.decode(json, type=_Event)
-    series = event.series or _Series()
-    last = series.last_observed_time or event.last_timestamp or event.event_time or event.first_timestamp or ""
-    return EventView(
-        type=event.type or "",
-        reason=event.reason or "",
-        message=excerpt(event.message or "", MESSAGE_CHARACTERS),
-        count=series.count or event.count or 1,
-        last=last,
-        about=about,
-    )

@@ -38,6 +38,18 @@ def reason_of(manifest: Mapping[str, Any], health: Health, container: FailedCont
     return word if is_word else ""
 
 
+def claims_of(pod: Pod) -> list[str]:
+    """Names of the claims of a pod that has no node; empty: it has one, or needs no claim."""
+    try:
+        scheduled = condition(pod, "PodScheduled")
+        if scheduled is None or not scheduled.is_false:
+            return []
+        names = (text(volume, "persistentVolumeClaim.claimName") for volume in mappings(pod, "spec.volumes"))
+        return [name for name in names if name]
+    except MalformedStatus:
+        return []
+
+
 def failed_container(pod: Pod) -> FailedContainer | None:
     """None: nothing is known to be wrong with it."""
     try:

@@ -22,14 +22,17 @@ class Expected:
     """The conditions of a broken deployment.
 
     `reason`: of Ready. `condition`: the one that has the whole message. `object`: the object at fault, as messages name
-    it; empty: it is the deployment itself, or its source. `words`: parts of the line of Ready, and of that message; of
-    Ready alone where `whole` has the parts of that message, whose text is upstream's. `is_ready`: Ready is True
-    meanwhile. `ends_gone`: the repair ends a deletion.
+    it; empty: it is the deployment itself, or its source. `at_fault`: another one, which `why` names instead. `event`:
+    reason of an Event about it. `words`: parts of the line of Ready, and of that message; of Ready alone where `whole`
+    has the parts of that message, whose text is upstream's. `is_ready`: Ready is True meanwhile. `ends_gone`: the
+    repair ends a deletion.
     """
 
     reason: Reason
     condition: ConditionType
     object: str = ""
+    at_fault: str = ""
+    event: str = ""
     words: tuple[str, ...]
     whole: tuple[str, ...] = ()
     is_ready: bool = False

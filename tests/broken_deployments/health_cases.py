@@ -135,6 +135,7 @@ async def claim_unbound(scene: Scene) -> Story:
         reason=Reason.UNHEALTHY,
         condition=HEALTHY,
         object=scene.called("PersistentVolumeClaim", "data"),
+        event="FailedBinding",
         words=("names no StorageClass",),
     )
     volume = {
@@ -144,6 +145,27 @@ async def claim_unbound(scene: Scene) -> Story:
         "claimRef": {"namespace": scene.namespace, "name": "data"},
     }
     await scene.create(manifest("v1", "PersistentVolume", f"{scene.name}-data", spec=volume))
+
+
+@case("a StatefulSet asks for volumes, and the cluster has no default class")
+async def stateful_set_claim_unbound(scene: Scene) -> Story:
+    claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+    database = web(
+        scene, pod={"schedulerName": "default-scheduler"}, volumeMounts=[{"name": "data", "mountPath": "/d"}]
+    )
+    database["kind"] = "StatefulSet"
+    database["spec"] |= {"serviceName": "web", "volumeClaimTemplates": [{"metadata": {"name": "data"}, "spec": claim}]}
+    await scene.deploy(await scene.source(database))
+    await scene.pod("web")
+    yield Expected(
+        reason=Reason.UNHEALTHY,
+        condition=HEALTHY,
+        object=scene.called("StatefulSet.apps", "web"),
+        at_fault=scene.called("PersistentVolumeClaim", "data-web-0"),
+        event="FailedBinding",
+        words=("Unschedulable",),
+    )
+    await scene.change_source(await scene.source(scene.settings()))
 
 
 @case("a Job has failed", runs_pods=True)
@@ -163,6 +185,7 @@ async def job_failed(scene: Scene) -> Story:
         reason=Reason.UNHEALTHY,
         condition=HEALTHY,
         object=scene.called("Job.batch", "migrate"),
+        event="BackoffLimitExceeded",
         words=("BackoffLimitExceeded", "container web", "exit code"),
     )
     await scene.change_source(await scene.source(scene.settings()))
@@ -194,6 +217,7 @@ CASES = (
     pod_unschedulable,
     pods_refused,
     claim_unbound,
+    stateful_set_claim_unbound,
     job_failed,
     custom_resource_fails,
 )

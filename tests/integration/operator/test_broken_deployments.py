@@ -10,6 +10,7 @@ import pytest
 
 from e2e.cluster import binaries
 from e2e.cluster.control_plane import ControlPlane
+from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.explaining import explain
 from rukpak_py.diagnosis.reading import read_view
@@ -55,6 +56,7 @@ WHY = {  # the cause by which the way out is found
     "pod-unschedulable": "Unschedulable",
     "pods-refused": "FailedCreate",
     "claim-unbound": "NoStorageClass",
+    "stateful-set-claim-unbound": "NoStorageClass",
     "job-failed": "BackoffLimitExceeded",
     "custom-resource-fails": "Unhealthy",
     "class-misspelt": "ClassUnknown",
@@ -93,18 +95,20 @@ async def scene(
 async def test_cause_is_named_and_the_way_out_leads_to_ready(case: Case, scene: Scene, plane: ControlPlane) -> None:
     broken = await case.bring(scene)
     await broken.until_told()
-    await _until_page_explains(scene)
+    await _until_page_explains(scene, broken.expected.event)
     await explained(plane, scene.name, broken.expected, WHY[case.name])
     await broken.repair()
     await broken.until_repaired()
 
 
-async def _until_page_explains(scene: Scene) -> None:
-    """The sentence of `why` and its way out stand on the page."""
+async def _until_page_explains(scene: Scene, event: str) -> None:
+    """The sentence of `why` and its way out stand on the page. `event`: reason of one that the cluster sends later."""
 
     async def explains() -> bool:
         view = await read_view(scene.client, scene.name)
         found, page = explain(view), _text(deployment_page(Frame(root="../"), view, datetime.now(UTC)))
+        if event and event not in {one.reason for one in found.events}:
+            return False
         return bool(found.sentence and found.to_do) and found.sentence in page and found.to_do.replace("`", "") in page
 
     await eventually(explains, what="the page says why, and what to do")
@@ -121,12 +125,18 @@ async def explained(plane: ControlPlane, name: str, expected: Expected, cause: s
     assert done.returncode == (0 if expected.is_ready else 1), done.stderr
     answer = orjson.loads(done.stdout)
     assert expected.object in answer["sentence"]
-    if expected.object:
-        assert _key(answer["object"]) == expected.object
-    assert expected.words[0] in answer["sentence"]
+    at_fault = expected.at_fault or expected.object
+    if at_fault:
+        assert _key(answer["object"]) == at_fault
+        assert at_fault in answer["sentence"]
+    else:
+        assert answer["object"]["kind"] in {BUNDLE_KIND, BUNDLE_DEPLOYMENT_KIND}
+    if not expected.at_fault:
+        assert expected.words[0] in answer["sentence"]
     assert answer["cause"] == cause
     assert answer["toDo"]
     assert answer["link"].endswith(f"#{expected.reason.lower()}")
+    assert not expected.event or expected.event in {one["reason"] for one in answer["events"]}
     assert answer["unread"] == []
 
 

@@ -4,8 +4,9 @@ import pytest
 
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.explaining import explain
-from rukpak_py.diagnosis.model import DeploymentView, State
+from rukpak_py.diagnosis.model import DeploymentView, EventView, State
 from tests.unit.diagnosis.views import (
+    CLAIM,
     POD,
     SHOP,
     SHOP_BUNDLE,
@@ -234,3 +235,27 @@ def test_events_are_those_of_the_failing_object_and_its_pods() -> None:
 def test_anchor_is_the_reason() -> None:
     explained = explain(view(deployment(UNPACK, VALID, notes=(note("UnpackUnavailable"),)), bundles=(FAILING_BUNDLE,)))
     assert (explained.reason, explained.anchor) == ("Unavailable", "unavailable")
+
+
+@pytest.mark.parametrize(
+    ("claim", "events", "about", "cause"),
+    [
+        ("NoStorageClass", (), CLAIM, "NoStorageClass"),
+        ("NoVolume", (), CLAIM, "NoVolume"),
+        ("ClaimPending", (event(CLAIM, "ProvisioningFailed"),), CLAIM, "ClaimPending"),
+        ("ClaimPending", (event(CLAIM, "WaitForFirstConsumer", type_="Normal"),), WEB, "Unschedulable"),
+        ("ClaimPending", (event(POD, "FailedScheduling"),), WEB, "Unschedulable"),
+    ],
+)
+def test_claim_is_named_where_a_pod_waits_for_it_and_not_it_for_the_pod(
+    claim: str, events: tuple[EventView, ...], about: ObjectKey, cause: str
+) -> None:
+    waiting = thing("PersistentVolumeClaim", "data-web-0", State.PROGRESSING, message="not bound", reason=claim)
+    unhealthy = workload(message="Ready: 0/1", reason="Unschedulable", claims=(waiting,))
+    found = explain(
+        view(deployment(*UNHEALTHY, notes=(note("Unhealthy"),)), objects=(unhealthy,), events=events),
+    )
+    assert (found.about, found.cause) == (about, cause)
+    assert found.sentence.startswith(str(WEB))
+    assert (str(CLAIM) in found.sentence) is (about == CLAIM)
+    assert found.events == tuple(one for one in events if one.about == about)

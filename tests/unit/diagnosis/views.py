@@ -12,6 +12,7 @@ from rukpak_py.diagnosis.verdicts import summary_of, verdict_of
 SINCE = "2026-01-02T03:04:05Z"
 SOURCE = {"type": "image", "image": {"ref": "registry.example.com/shop:v1"}}
 WEB = ObjectKey("apps", "Deployment", "shop", "web")
+CLAIM = ObjectKey("", "PersistentVolumeClaim", "shop", "data-web-0")
 POD = ObjectKey("", "Pod", "shop", "web-1")
 SHOP = ObjectKey(GROUP, BUNDLE_DEPLOYMENT_KIND, "", "shop")
 SHOP_BUNDLE = ObjectKey(GROUP, BUNDLE_KIND, "", "shop-1")
@@ -85,5 +86,7 @@ def container(reason: str, *, name: str = "web", has_ended: bool = False) -> Fai
     return FailedContainer(namespace="shop", pod="web-1", name=name, reason=reason, has_ended=has_ended)
 
 
-def event(about: ObjectKey, reason: str, message: str = "said", *, count: int = 1, last: str = SINCE) -> EventView:
-    return EventView(type="Warning", reason=reason, message=message, count=count, last=last, about=about)
+def event(
+    about: ObjectKey, reason: str, message: str = "said", *, count: int = 1, last: str = SINCE, type_: str = "Warning"
+) -> EventView:
+    return EventView(type=type_, reason=reason, message=message, count=count, last=last, about=about)
