@@ -40,10 +40,17 @@ def test_the_schema_refuses_a_document_that_is_none(document: dict[str, Any]) ->
     assert JsonStrictValidator(SchemaVersion.V1_6).validate_str(json.dumps({**document, "components": [{}]}))
 
 
-def test_components_come_from_all_three_sources(document: dict[str, Any]) -> None:
+def test_components_come_from_all_sources(content: ImageArchive, document: dict[str, Any]) -> None:
     found = {one["purl"].partition("@")[0]: one["version"] for one in document["components"]}
     assert found["pkg:pypi/rukpak-py"] == __version__
-    expected = {"pkg:pypi/kopf", "pkg:pypi/kubernetes", "pkg:deb/debian/git", "pkg:deb/debian/libc6"}
+    assert document["metadata"]["component"]["hashes"][0]["content"] == content.digest
+    expected = {
+        "pkg:generic/python",
+        "pkg:pypi/kopf",
+        "pkg:pypi/kubernetes",
+        "pkg:deb/debian/git",
+        "pkg:deb/debian/libc6",
+    }
     assert found.keys() >= expected | {"pkg:golang/stdlib", "pkg:golang/k8s.io/client-go"}
     assert any(one.startswith("pkg:golang/helm.sh/helm") for one in found)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import tarfile
 from contextlib import contextmanager
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 @dataclass(frozen=True, kw_only=True)
 class ImageArchive:
     config: dict[str, Any]
+    digest: str  # of the configuration, in hexadecimal: the id of the image
     members: dict[str, tarfile.TarInfo]  # by path without a slash before it
     _layer_of: dict[str, tarfile.TarFile]
 
@@ -38,7 +40,9 @@ def opened(archive: Path) -> Iterator[ImageArchive]:
             for member in layer:
                 path = member.name.removeprefix("./").rstrip("/")
                 members[path], layer_of[path] = member, layer
-        yield ImageArchive(config=json.loads(_read(outer, manifest["Config"])), members=members, _layer_of=layer_of)
+        config = _read(outer, manifest["Config"])
+        digest = hashlib.sha256(config).hexdigest()
+        yield ImageArchive(config=json.loads(config), digest=digest, members=members, _layer_of=layer_of)
 
 
 def _read(archive: tarfile.TarFile, name: str) -> bytes:

@@ -15,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+import yaml
+
 from rukpak_py import __version__
 from tools import chart
 
@@ -26,9 +28,12 @@ DIGEST = re.compile(r"sha256:[0-9a-f]{64}")
 
 
 def check(tag: str) -> None:
-    """SystemExit: the tag is not that of the version, or the changes say nothing of it."""
+    """SystemExit: the tag is not that of the version, the chart has another one, or the changes say nothing of it."""
     if tag != f"v{__version__}":
         raise SystemExit(f"the tag {tag} is not v{__version__}, which rukpak_py/__init__.py says: change one of them")
+    described = yaml.safe_load((chart.CHART / "Chart.yaml").read_text(encoding="utf-8"))
+    if other := {str(described["version"]), str(described["appVersion"])} - {__version__}:
+        raise SystemExit(f"Chart.yaml has {other.pop()}, and rukpak_py/__init__.py {__version__}: change one of them")
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     if not re.search(rf"^## {re.escape(__version__)}\b", changes, re.MULTILINE):
         raise SystemExit(f"CHANGELOG.md has no heading `## {__version__}`: say what changed")

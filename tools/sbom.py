@@ -1,14 +1,14 @@
 """`make sbom`: what the operator's image is made of, as build/rukpak.cdx.json in the form of CycloneDX 1.6.
 
-Everything is read from the archive of the image: the distributions of Python, the Debian packages of which a file is
-left, and the Go modules of the programs that are built from them. Two runs over one image give the same bytes. It is an
-error when a program or a library of the image belongs to no component.
+Everything is read from the archive of the image: the interpreter and the distributions of Python, the Debian packages
+of which a file is left, and the Go modules of the programs that are built from them. Two runs over one image give the
+same bytes. It is an error when a program, a library or a module of the image belongs to no component; other files of
+no component are properties of the document.
 """
 
 from __future__ import annotations
 
 import email.parser
-import hashlib
 import json
 import os
 import re
@@ -31,6 +31,10 @@ TARGET = image.ARCHIVE.with_suffix(".cdx.json")
 STATUS = "var/lib/dpkg/status.d/"
 SUMS = ".md5sums"
 ELF = b"\x7fELF"
+VENV = "opt/rukpak/pyvenv.cfg"  # names the interpreter, its version and its place, on every base
+NO_COMPONENT = "rukpak-py:file-of-no-component"
+# Made while the image is built, or the licences of components.
+DERIVED = (STATUS, "usr/share/doc/")
 CREATED = "org.opencontainers.image.created"
 LONGEST_LICENCE = 200  # some distributions have the whole text in this field
 GO_PROGRAMS = ("usr/local/bin/helm",)
@@ -38,23 +42,26 @@ Component = dict[str, Any]
 
 
 def document(content: ImageArchive, name: str) -> dict[str, Any]:
-    if unknown := unowned(content):
+    known = owned(content)
+    if unknown := unowned(content, known):
         raise SystemExit(f"no component has {', '.join(unknown[:10])}")
-    components = sorted((*python_distributions(content), *debian_packages(content), *go_modules(content)), key=_order)
-    digest = hashlib.sha256(json.dumps(content.config, sort_keys=True).encode()).hexdigest()
+    found = (interpreter(content), *python_distributions(content), *debian_packages(content), *go_modules(content))
+    components = sorted(found, key=_order)
     path, _, version = name.rpartition(":")
     subject = {
         "type": "container",
         "bom-ref": "image",
         "name": path.rpartition("/")[2],
         "version": version,
+        "hashes": [{"alg": "SHA-256", "content": content.digest}],
         "licenses": [{"license": {"id": "Apache-2.0"}}],
+        "properties": [{"name": NO_COMPONENT, "value": path} for path in unidentified(content, known)],
     }
     return {
         "$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json",
         "bomFormat": "CycloneDX",
         "specVersion": "1.6",
-        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, digest + json.dumps(components))}",
+        "serialNumber": f"urn:uuid:{uuid.uuid5(uuid.NAMESPACE_OID, content.digest + json.dumps(components))}",
         "version": 1,
         "metadata": {"timestamp": content.config["config"]["Labels"][CREATED], "component": subject},
         "components": components,
@@ -62,11 +69,30 @@ def document(content: ImageArchive, name: str) -> dict[str, Any]:
     }
 
 
+def interpreter(content: ImageArchive) -> Component:
+    """Python itself. A base that is not Debian's own has it in /usr/local, and no package has it."""
+    version = _venv(content)["version"]
+    return {
+        **_component("python", version, f"pkg:generic/python@{version}", "PSF-2.0"),
+        "type": "platform",
+        "cpe": f"cpe:2.3:a:python:python:{version}:*:*:*:*:*:*:*",
+    }
+
+
+def _venv(content: ImageArchive) -> dict[str, str]:
+    if VENV not in content.members:
+        raise SystemExit(f"the image has no {VENV}, which names its Python: make it with `make image`")
+    lines = content.read(VENV).decode().splitlines()
+    return {key.strip(): value.strip() for key, _, value in (line.partition("=") for line in lines)}
+
+
 def python_distributions(content: ImageArchive) -> Iterator[Component]:
     for path in sorted(content.members):
         if path.endswith(".dist-info/METADATA"):
             found = email.parser.BytesHeaderParser().parsebytes(content.read(path))
             name, version = found["Name"], found["Version"]
+            if not name or not version:
+                raise SystemExit(f"{path} in the image has no name or no version: make the image again")
             purl = f"pkg:pypi/{re.sub(r'[-_.]+', '-', name).lower()}@{quote(version)}"
             yield _component(name, version, purl, found["License-Expression"] or found["License"])
 
@@ -110,14 +136,40 @@ def _build_info(program: bytes) -> Iterator[tuple[str, str]]:
             yield row[1], row[2]
 
 
-def unowned(content: ImageArchive) -> list[str]:
-    """Programs and libraries of which no component knows."""
-    known = {*_recorded(content), *_of_debian(content), *GO_PROGRAMS}
-    found = []
-    for path, member in content.members.items():
-        if member.isfile() and path not in known and content.read(path)[:4] == ELF:
-            found.append(path)
-    return sorted(found)
+def owned(content: ImageArchive) -> frozenset[str]:
+    """Files of which a component knows."""
+    files = (*_recorded(content), *_of_debian(content), *_of_interpreter(content), *GO_PROGRAMS)
+    return frozenset(files)
+
+
+def unowned(content: ImageArchive, known: frozenset[str]) -> list[str]:
+    """Programs, libraries and modules of which no component knows."""
+    return [path for path in _others(content, known) if _runs(content, path)]
+
+
+def unidentified(content: ImageArchive, known: frozenset[str]) -> list[str]:
+    """The other files of which no component knows: configuration, certificates, accounts."""
+    others = (path for path in _others(content, known) if not path.startswith(DERIVED) and not path.endswith(".pyc"))
+    return [path for path in others if not _runs(content, path)]
+
+
+def _others(content: ImageArchive, known: frozenset[str]) -> list[str]:
+    return sorted(path for path, member in content.members.items() if member.isfile() and path not in known)
+
+
+def _runs(content: ImageArchive, path: str) -> bool:
+    is_program = bool(content.members[path].mode & 0o111)
+    return is_program or path.endswith(".py") or content.read(path)[:4] == ELF
+
+
+def _of_interpreter(content: ImageArchive) -> Iterator[str]:
+    """The program, its library and the standard library."""
+    found = _venv(content)
+    name = "python" + ".".join(found["version"].split(".")[:2])
+    programs = PurePosixPath(found["home"].removeprefix("/"))
+    libraries = programs.parent / "lib"
+    starts = (f"{programs / name}", f"{libraries / name}/", f"{libraries}/lib{name}.so", f"{libraries}/libpython3.so")
+    yield from (path for path in content.members if path.startswith(starts))
 
 
 def _recorded(content: ImageArchive) -> Iterator[str]:

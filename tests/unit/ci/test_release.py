@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 from rukpak_py import __version__
-from tools import release
+from tools import chart, release
 
 IMAGE, DIGEST = "registry.example.com/team/operator", f"sha256:{'a' * 64}"
 
@@ -33,8 +33,8 @@ def test_a_release_has_package_chart_and_manifest(made: Path) -> None:
 
 
 def test_chart_and_manifest_name_the_image_by_its_digest(made: Path) -> None:
-    with tarfile.open(made / f"rukpak-{__version__}.tgz") as chart:
-        file = chart.extractfile("rukpak/values.yaml")
+    with tarfile.open(made / f"rukpak-{__version__}.tgz") as packed:
+        file = packed.extractfile("rukpak/values.yaml")
         assert file is not None
         values = yaml.safe_load(file)
     assert f"{values['image']['registry']}/{values['image']['repository']}" == IMAGE
@@ -68,3 +68,12 @@ def test_version_without_a_heading_in_the_changes_is_refused(tmp_path: Path, mon
         release.check(f"v{__version__}")
     (tmp_path / "CHANGELOG.md").write_text(f"## {__version__}\n")
     release.check(f"v{__version__}")
+
+
+@pytest.mark.parametrize("field", ["version", "appVersion"])
+def test_chart_of_another_version_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, field: str) -> None:
+    versions = {"version": __version__, "appVersion": __version__, field: "999.0.0"}
+    (tmp_path / "Chart.yaml").write_text(yaml.safe_dump(versions))
+    monkeypatch.setattr(chart, "CHART", tmp_path)
+    with pytest.raises(SystemExit, match=r"Chart\.yaml has 999\.0\.0"):
+        release.check(f"v{__version__}")
