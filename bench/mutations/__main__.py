@@ -1,8 +1,8 @@
 """How many mistakes that an API server refuses our validation finds: mutants of bundles and charts, by family.
 
 Mutants of real bundles (RUKPAK_CORPUS names their directory), of plain bundles and of charts are rendered, and the
-objects applied with dry run. The exit code is 1 when the validation has an error about a mutant that the server
-accepts. Usage:
+objects applied with dry run. The exit code is 1 when the validation has an error about a mutant, or about a source,
+that the server accepts. Usage:
 
     python -m bench.mutations                            # on a control plane of its own
     python -m bench.mutations --kubeconfig FILE          # on a given one; two namespaces are made and deleted
@@ -56,8 +56,8 @@ def drawn(arguments: argparse.Namespace) -> Iterator[tuple[str, Mutant]]:
                 yield name, mutant
 
 
-async def judge_all(client: Client, arguments: argparse.Namespace) -> tuple[list[Judged], Counter[str]]:
-    """The results in the order of the mutants, and how many could not be judged, by the reason."""
+async def judge_all(client: Client, arguments: argparse.Namespace) -> tuple[list[Judged], Judge]:
+    """The results in the order of the mutants, and the judge, who knows what could not be judged."""
     discovery = Discovery(client)
     await discovery.refresh()
     judge = Judge(client, discovery, helm=os.environ["RUKPAK_HELM"])
@@ -65,7 +65,7 @@ async def judge_all(client: Client, arguments: argparse.Namespace) -> tuple[list
     for batch in _batches(drawn(arguments)):
         judged = await asyncio.gather(*(judge.judge(mutant, in_set=name) for name, mutant in batch))
         results += [one for one in judged if one is not None]
-    return results, judge.set_aside
+    return results, judge
 
 
 def _batches(items: Iterable[tuple[str, Mutant]]) -> Iterator[list[tuple[str, Mutant]]]:
@@ -99,7 +99,7 @@ async def _namespaces(client: Client) -> AsyncIterator[None]:
                 await client.delete(resource, "", name)
 
 
-async def run(kubeconfig: Path, arguments: argparse.Namespace) -> tuple[list[Judged], Counter[str]]:
+async def run(kubeconfig: Path, arguments: argparse.Namespace) -> tuple[list[Judged], Judge]:
     async with Client(await load_connection(kubeconfig)) as client, _namespaces(client):
         return await judge_all(client, arguments)
 
@@ -107,7 +107,7 @@ async def run(kubeconfig: Path, arguments: argparse.Namespace) -> tuple[list[Jud
 # --- the report
 
 
-def report(results: Sequence[Judged], set_aside: Counter[str]) -> Iterator[str]:
+def report(results: Sequence[Judged], judge: Judge) -> Iterator[str]:
     for name in dict.fromkeys(one.set for one in results):
         chosen = [one for one in results if one.set == name]
         yield f"{name} set"
@@ -120,8 +120,11 @@ def report(results: Sequence[Judged], set_aside: Counter[str]) -> Iterator[str]:
             for sort in dict.fromkeys(sorted(one.sort for one in unseen)):
                 yield _row(sort, "cases of this set only", [one for one in unseen if one.sort == sort])
         yield ""
-    yield f"not judged {set_aside.total()}"
-    for reason, number in set_aside.most_common():
+    yield f"sources that the server accepts and the validation does not: {len(judge.wrong_sources)}"
+    for source, errors in judge.wrong_sources.items():
+        yield f"       {source}: {errors[0]}"
+    yield f"mutants that were not judged: {judge.set_aside.total()}"
+    for reason, number in judge.set_aside.most_common():
         yield f"{number:5}  {reason[:160]}"
 
 
@@ -166,13 +169,13 @@ def main() -> None:
     with contextlib.ExitStack() as stack:
         kubeconfig = arguments.kubeconfig or stack.enter_context(fresh_plane()).kubeconfig
         runner = stack.enter_context(asyncio.Runner(loop_factory=Loop))
-        results, set_aside = runner.run(run(kubeconfig, arguments))
+        results, judge = runner.run(run(kubeconfig, arguments))
     if arguments.write:
         arguments.write.write_text("".join(f"{json.dumps(one.as_document())}\n" for one in results))
-    print("\n".join(report(results, set_aside)))
+    print("\n".join(report(results, judge)))
     if arguments.verbose:
         print("\n".join(misses(results)))
-    sys.exit(1 if any(one.is_false_error for one in results) else 0)
+    sys.exit(1 if judge.wrong_sources or any(one.is_false_error for one in results) else 0)
 
 
 if __name__ == "__main__":

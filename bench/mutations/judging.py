@@ -81,6 +81,7 @@ class Judge:
         self._client, self._discovery, self._helm = client, discovery, helm
         self._slots = asyncio.Semaphore(AT_ONCE)
         self._baselines: dict[str, asyncio.Task[_Baseline]] = {}
+        self.wrong_sources: dict[str, list[str]] = {}  # the server takes all of their objects, the validation does not
         self.set_aside: Counter[str] = Counter()  # mutants that were not judged, by the reason
 
     async def judge(self, mutant: Mutant, *, in_set: str) -> Judged | None:
@@ -138,7 +139,10 @@ class Judge:
         refusals = await asyncio.gather(*map(self._refusal, objects))
         bundle = opened(source.files, source.sort)
         errors = Counter((one.rule, one.message) for one in bundle.findings() if one.is_error)
-        return _Baseline(objects=objects, errors=errors, refusal=next((one for one in refusals if one), ""))
+        refusal = next((one for one in refusals if one), "")
+        if errors and not refusal and None not in refusals:
+            self.wrong_sources[f"{source.sort} {source.name}"] = [f"{message} [{rule}]" for rule, message in errors]
+        return _Baseline(objects=objects, errors=errors, refusal=refusal)
 
     def _rendered(self, source: Source, mutant: Mutant | None) -> list[Document]:
         bundle = opened(source.files if mutant is None else mutant.files, source.sort)
@@ -151,7 +155,8 @@ class Judge:
                 (place := Path(folder) / path).parent.mkdir(parents=True, exist_ok=True)
                 place.write_bytes(content)
             done = subprocess.run([self._helm, "lint", folder], check=False, capture_output=True, text=True)
-        errors = [line for line in done.stdout.splitlines() if line.startswith("[ERROR]")]
+        lines = done.stdout.replace(folder, "chart").splitlines()
+        errors = [line for line in lines if line.startswith("[ERROR]")]
         return "" if done.returncode == 0 else next(iter(errors), done.stderr)
 
     async def _refusal(self, body: bytes) -> str | None:
@@ -174,7 +179,7 @@ class Judge:
         except UnavailableError:
             raise
         except ApiError as error:
-            causes = [f"{cause.field}: {cause.message}" for cause in error.causes]
+            causes = [f"{cause.field}: {cause.message or 'refused'}" for cause in error.causes]  # none about a Secret
             return f"{key.kind}: {next(iter(causes), error.message)}"
         return ""
 
@@ -185,7 +190,7 @@ def _version(gvk: GroupVersionKind) -> str:
 
 def template(sentence: str) -> str:
     """The sentence without values, kinds and the fields around the last one: the same refusal elsewhere is the same."""
-    text = re.sub(r"^[A-Z]\w+: ", "", sentence)
+    text = re.sub(r"^[A-Z]\w+: ", "", sentence.partition("\n")[0])
     text = re.sub(r'"[^"]*"|\'[^\']*\'|`[^`]*`|\[[^\]]*\]|\([^)]*\)', "…", text)
     text = re.sub(r"\{[^}]*\}+", "…", text)
     text = re.sub(r"[\w…]*(?:\.[\w…$-]+)*\.([\w$-]+…?)(?=: )", r"*.\1", text, count=1)

@@ -6,6 +6,7 @@ one half for the first set of mutants, the other for the set that is kept back.
 """
 
 import copy
+import re
 import zlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -128,7 +129,8 @@ def written(documents: list[Any], sort: Sort) -> bytes:
 
 
 def _escaped(text: str) -> str:
-    return text.replace("{{", "\0").replace("}}", '{{ "}}" }}').replace("\0", '{{ "{{" }}')
+    """As the text of a template that gives this text."""
+    return re.sub(r"[{}]{2,}", lambda braces: f'{{{{ "{braces[0]}" }}}}', text)
 
 
 def _some(is_kept_back: bool, random: Random, number: int) -> list[Path]:  # noqa: FBT001 - one private caller

@@ -130,8 +130,11 @@ def test_same_seed_gives_the_same_mutants() -> None:
     assert first != other
 
 
-def test_braces_of_a_manifest_stay_text_in_a_chart() -> None:
-    assert written([{"a": "{{ .b }}"}], Sort.CHARTS) == b'---\na: "{{ "{{" }} .b {{ "}}" }}"\n'
+@pytest.mark.parametrize(
+    ("text", "escaped"), [("{{ .b }}", '{{ "{{" }} .b {{ "}}" }}'), ("{}}", '{{ "{}}" }}'), ("{a}", "{a}")]
+)
+def test_braces_of_a_manifest_stay_text_in_a_chart(text: str, escaped: str) -> None:
+    assert written([{"a": text}], Sort.CHARTS).decode() == f'---\na: "{escaped}"\n'
 
 
 def test_refusals_of_different_objects_have_one_template() -> None:
