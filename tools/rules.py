@@ -11,6 +11,7 @@ from rukpak_py.catalog.lint import rules as lint_rules
 from rukpak_py.cli.catalogs import directory
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats import validation
+from rukpak_py.formats.object_rules import rules as object_rules
 from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS
 from rukpak_py.formats.registry_v1.rules import rule_sets
 
@@ -60,7 +61,7 @@ def page() -> str:
         profile = asked_for.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
-    for family in (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY):
+    for family in (object_rules.FAMILY, *validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY):
         sections += _table(family.title, _rows(family))
     sections += [
         CATALOGS,

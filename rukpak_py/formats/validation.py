@@ -16,10 +16,16 @@ from rukpak_py.core.findings import Finding, Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats import plain_rules
 from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.helm import rendered_rules
 from rukpak_py.formats.helm import rules as helm_rules
+from rukpak_py.formats.helm.rendered_rules import RenderedChart
 from rukpak_py.formats.helm.rules import ChartReading
 from rukpak_py.formats.manifests import MANIFESTS
+from rukpak_py.formats.object_rules import rules as object_rules
+from rukpak_py.formats.object_rules.rules import Judged
 from rukpak_py.formats.plain_rules import PlainReading
+from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, WRONG_TYPE, Reading
 from rukpak_py.formats.registry_v1.rules import rule_sets
@@ -47,7 +53,8 @@ _UNREAD: Final = (WRONG_TYPE.id, LAYOUT.id, METADATA.id)
 _MAY_LIE_DEEPER: Final = "RV1-004"
 _Where: TypeAlias = tuple[str, str, int]  # rule, file, document
 PLAIN_FAMILIES: Final = (plain_rules.FAMILY, plain_rules.FIELDS)
-HELM_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
+CHART_FAMILIES: Final = (helm_rules.FAMILY, helm_rules.SURPRISES, helm_rules.RENDERING)
+HELM_FAMILIES: Final = (*CHART_FAMILIES, rendered_rules.FAMILY)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -76,7 +83,13 @@ def keys_are_given_once(files: Files) -> Iterator[Problem]:
             yield Problem(message=f"key {key[:100]!r} is given again", place=Place(file=file), at=(line, column))
 
 
-ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (*rule_sets.ALL, FILE_FAMILY, *PLAIN_FAMILIES, *HELM_FAMILIES)
+ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (
+    *rule_sets.ALL,
+    FILE_FAMILY,
+    object_rules.FAMILY,
+    *PLAIN_FAMILIES,
+    *HELM_FAMILIES,
+)
 
 
 def validate(
@@ -95,15 +108,35 @@ def validate(
     locator = Locator(tree, limits)
     match detect_format(tree, limits) if format_name is None else FormatName(format_name):
         case FormatName.HELM:
-            found = judge(HELM_FAMILIES, ChartReading.of(tree, limits, is_directory=is_directory), locator)
+            found = _of_chart(
+                ChartReading.of(tree, limits, is_directory=is_directory),
+                locator,
+                is_directory=is_directory,
+                limits=limits,
+            )
         case FormatName.PLAIN:
             found = chain(
                 judge((FILE_FAMILY,), Files(tree=tree, limits=limits), locator),
-                judge(PLAIN_FAMILIES, PlainReading.of(tree, limits), locator),
+                _of_plain(PlainReading.of(tree, limits), locator),
             )
         case FormatName.REGISTRY:
             found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
     return arranged(_judged(finding, profiles) for finding in found)
+
+
+def _of_chart(reading: ChartReading, locator: Locator, *, is_directory: bool, limits: Limits) -> Iterator[Finding]:
+    yield from judge(CHART_FAMILIES, reading, locator)
+    rendered = RenderedChart.of(reading, limits, is_directory=is_directory)
+    yield from judge((rendered_rules.FAMILY,), rendered, locator)
+    yield from judge((object_rules.FAMILY,), rendered.judged, locator)
+
+
+def _of_plain(reading: PlainReading, locator: Locator) -> Iterator[Finding]:
+    yield from judge(PLAIN_FAMILIES, reading, locator)
+    judged = Judged()
+    for document in reading.manifests:
+        judged.add(document)
+    yield from judge((object_rules.FAMILY,), judged, locator)
 
 
 def arranged(findings: Iterable[Finding]) -> list[Finding]:
@@ -112,7 +145,8 @@ def arranged(findings: Iterable[Finding]) -> list[Finding]:
     told: dict[_Where, _Told] = {}
     for finding in unique:
         told.setdefault((finding.rule, finding.file, finding.document), _Told()).add(finding)
-    kept = [finding for finding in unique if not _follows(finding, told)]
+    said = {(one.file, one.document, one.path) for one in unique if one.is_error and not _is_of_object(one)}
+    kept = [one for one in unique if not _follows(one, told) and not (_is_of_object(one) and _is_said(one, said))]
     return sorted(kept, key=_order)
 
 
@@ -140,6 +174,38 @@ def _by_rules(
     refusing = [family for profile, family in rule_sets.REQUEST_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*rule_sets.REQUEST_FAMILIES, *refusing), request, locator)
     yield from judge(rule_sets.BUNDLE_FAMILIES, reading.bundle, locator)
+    yield from judge((object_rules.FAMILY,), _objects_of(reading.bundle), locator)
+
+
+def _objects_of(bundle: RegistryBundle) -> Judged:
+    """Shipped objects, what becomes objects, and the schemas of CRDs, which have rules of their own for the rest."""
+    judged, csv = Judged(), bundle.csv
+    serving = {webhook.deployment_name for webhook in csv.webhooks}  # certificates are mounted there
+    generated = {name for entry in csv.deployments for name in (dns.service_name(entry.name),) if csv.webhooks}
+    for document in bundle.others:
+        if document.kind != "Service" or document.name not in generated:  # else the one that is made takes its place
+            judged.add(replace(document, manifest=_without_namespace(document.manifest)))
+    for definition in bundle.definitions:
+        judged.add_schemas(definition.document)
+    for entry in csv.deployments:
+        # OLM, and we, set the limit of the history ourselves.
+        spec = {key: value for key, value in entry.spec.items() if key != "revisionHistoryLimit"}
+        place = csv.document.place(*entry.path, "spec")
+        judged.add_part(spec, "DeploymentSpec", place, has_volumes=entry.name not in serving)
+    for permission in (*csv.permissions, *csv.cluster_permissions):  # in the whole cluster both are ClusterRoles
+        judged.add_part({"rules": permission.rules}, "ClusterRole", csv.document.place(*permission.path))
+    for webhook in csv.webhooks:
+        selector, place = webhook.typed.get("objectSelector") or {}, csv.document.place(*webhook.path, "objectSelector")
+        judged.add_part(selector, "LabelSelector", place)
+    return judged
+
+
+def _without_namespace(manifest: Mapping[str, Any]) -> dict[str, Any]:
+    """Without `metadata.namespace`, which is not what a bundle of OLM is installed with."""
+    metadata = manifest.get("metadata")
+    if not isinstance(metadata, dict) or "namespace" not in metadata:
+        return dict(manifest)
+    return {**manifest, "metadata": {key: value for key, value in metadata.items() if key != "namespace"}}
 
 
 def _judged(finding: Finding, profiles: Collection[Profile]) -> Finding:
@@ -149,6 +215,16 @@ def _judged(finding: Finding, profiles: Collection[Profile]) -> Finding:
         return finding
     refusing = profiles if Profile.OPM in profiles else {Profile.DEFAULT}
     return replace(finding, severity=severity_in(refusing, Severity.ERROR, finding.error_only_in))
+
+
+def _is_of_object(finding: Finding) -> bool:
+    return finding.rule.startswith(object_rules.PREFIX)
+
+
+def _is_said(finding: Finding, said: Collection[tuple[str, int, str]]) -> bool:
+    """Whether a rule that knows more tells it, at the same place or right around it."""
+    around = finding.path.rpartition("." if finding.path.rfind(".") > finding.path.rfind("[") else "[")[0]
+    return any((finding.file, finding.document, path) in said for path in (finding.path, around) if path)
 
 
 def _follows(finding: Finding, told: Mapping[_Where, "_Told"]) -> bool:

@@ -10,6 +10,7 @@ import pytest
 
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.formats.format import RenderOptions
+from rukpak_py.formats.object_rules import rules as object_rules
 from rukpak_py.formats.registry_v1.bundle import InstallMode, RegistryBundle
 from rukpak_py.formats.validation import validate
 from rukpak_py.library import open_bundle
@@ -32,6 +33,7 @@ ERRORS_OF_RENDERED = {
     "RV1-935": "the API server refuses the role",
     "RV1-938": "the API server refuses the webhook configuration",
     "RV1-943": "the operator cannot tell of which kind the object is",
+    **dict.fromkeys((rule.id for rule in object_rules.FAMILY.rules), "the API server refuses the object"),
 }
 
 

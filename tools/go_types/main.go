@@ -3,6 +3,8 @@
 // are decoded into, and from the kinds that an API server serves by itself. To renew the table:
 //
 //	cd tools/go_types && go run . > ../../rukpak_py/formats/registry_v1/typed/go_types.json
+//	go run . markers > ../../rukpak_py/formats/registry_v1/typed/go_markers.json
+//	go run . kinds > ../../rukpak_py/formats/registry_v1/typed/go_kinds.json
 //
 // The output maps the name of each named type that is reachable to [package, definition]. A definition is null (the type
 // has its own JSON code), a text (the type expression that it stands for) or a list of fields in Go's order, each
@@ -105,7 +107,11 @@ func main() {
 	table.name(added, func(t reflect.Type) string {
 		return path.Base(path.Dir(t.PkgPath())) + "." + path.Base(t.PkgPath())
 	})
-	if err := table.print(); err != nil {
+	print := table.print
+	if len(os.Args) > 1 {
+		print = map[string]func() error{"markers": table.printMarkers, "kinds": printKinds}[os.Args[1]]
+	}
+	if err := print(); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -205,6 +211,28 @@ func (t *table) print() error {
 	}
 	for named, name := range t.names {
 		line, err := compact([]any{path.Base(named.PkgPath()), t.definition(named)})
+		if err != nil {
+			return err
+		}
+		lines = append(lines, fmt.Sprintf("%q: %s", name, line))
+	}
+	slices.Sort(lines)
+	_, err := fmt.Fprintf(os.Stdout, "{\n%s\n}\n", strings.Join(lines, ",\n"))
+	return err
+}
+
+func (t *table) printMarkers() error {
+	return printEntries(t.markers())
+}
+
+func printKinds() error {
+	return printEntries(allKinds())
+}
+
+func printEntries[V any](entries map[string]V) error {
+	lines := []string{}
+	for name, one := range entries {
+		line, err := compact(one)
 		if err != nil {
 			return err
 		}

@@ -51,6 +51,10 @@ _BY_TPL: Final = "gotpl:"  # a template that is made of a value: the one that ca
 _FUNCTION: Final = re.compile(r"error calling (?:fail|required): ")
 
 
+class RaisedByChartError(ContentError):
+    """The chart itself refuses its values, by `fail` or `required`."""
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HelmRendering:
     crds: tuple[Object, ...]  # of crds/: installed first, never upgraded or pruned by helm
@@ -59,6 +63,7 @@ class HelmRendering:
     test_hooks: int  # left out
     unknown_hooks: tuple[str, ...] = ()  # events that helm does not know; it leaves such objects out
     unchecked: tuple[str, ...] = ()  # why values were not checked by schemas; empty: they were
+    sources: tuple[str, ...] = ()  # the template of each object, then of each hook
 
 
 def render_chart(
@@ -81,10 +86,15 @@ def render_chart(
             collected.add(section)
     except ContentError as error:
         raise type(error)(_cleaned(str(error), request, limits)) from error
+    hooks = sorted(collected.hooks, key=lambda hook: hook.order)
     return HelmRendering(
         crds=tuple(collected.crds.values()),
         objects=tuple(collected.objects.values()),
-        hooks=tuple(sorted(collected.hooks, key=lambda hook: hook.order)),
+        hooks=tuple(hooks),
+        sources=(
+            *(collected.sources[one] for one in collected.objects),
+            *(collected.hook_sources[id(one)] for one in hooks),
+        ),
         test_hooks=collected.test_hooks,
         unknown_hooks=tuple(_UNKNOWN_HOOK.findall(ended.errors)),
         unchecked=tuple(unchecked),
@@ -141,7 +151,9 @@ def _demand_success(ended: Ended, request: HelmRequest, limits: Limits) -> None:
 def _failure(ended: Ended, request: HelmRequest, limits: Limits) -> ContentError:
     said = ended.errors
     if begin := _ERROR.search(said):
-        return ContentError(cause_first(_cleaned(said[begin.end() :], request, limits)))
+        text = said[begin.end() :]
+        kind = RaisedByChartError if _RAISED.search(text) or _FUNCTION.search(text) else ContentError
+        return kind(cause_first(_cleaned(text, request, limits)))
     if _OUT_OF_MEMORY.search(said):
         if ended.memory >= limits.helm_bytes:
             return limits.exceeded("helm_bytes", "the memory to render the chart")

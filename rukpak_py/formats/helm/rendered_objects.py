@@ -98,7 +98,8 @@ class RenderedObjects:
         self._limits = limits
         self._size = RenderedSize(limits)
         self._aliases = AliasBudget(limits)
-        self._sources: dict[ObjectKey, str] = {}
+        self.sources: dict[ObjectKey, str] = {}
+        self.hook_sources: dict[int, str] = {}  # by id: hooks of one name may be several
         self.crds: dict[ObjectKey, Object] = {}
         self.objects: dict[ObjectKey, Object] = {}
         self.hooks = list[Hook]()
@@ -121,11 +122,12 @@ class RenderedObjects:
                 self.test_hooks += 1
             elif hook := hook_of(document, self._rendered(manifest)):
                 self.hooks.append(hook)
+                self.hook_sources[id(hook)] = section.source
 
     def _add_object(self, rendered: Object, section: Section) -> None:
         key = rendered.head.key
         identity = key if key.namespace else key._replace(namespace=self._namespace)
-        first = self._sources.setdefault(identity, section.source)
+        first = self.sources.setdefault(identity, section.source)
         if section.is_crd:  # as helm does it, which skips what is there already
             self.crds.setdefault(identity, rendered)
             return

@@ -82,10 +82,10 @@ def test_p4_there_must_be_an_object() -> None:
     [
         ("kind: Pod\nmetadata: {name: p}\n", "manifests/b:1:1: Pod p has no apiVersion [PLAIN-005]"),
         (
-            "apiVersion: v1\nkind: Pod\nmetadata: {generateName: p-}\n",
+            "apiVersion: v1\nkind: ServiceAccount\nmetadata: {generateName: p-}\n",
             (
-                "manifests/b:3:1: an object of kind Pod has no metadata.name; generateName is not supported; "
-                "set metadata.name [PLAIN-006]"
+                "manifests/b:3:1: an object of kind ServiceAccount has no metadata.name; generateName is not "
+                "supported; set metadata.name [PLAIN-006]"
             ),
         ),
         (

@@ -11,10 +11,13 @@ from rukpak_py.formats.registry_v1.rules.definitions import (
     WrittenDefinition,
     each_definition,
     preserves_unknown_fields,
+    problems_of,
 )
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
 from rukpak_py.formats.registry_v1.rules.urls import parts_of
 from rukpak_py.formats.rules import Family, Problem
+
+__all__ = ["FAMILY", "problems_of"]  # with the checks of this module
 
 FAMILY: Family[Reading] = Family(
     title="Parts of CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"

@@ -6,13 +6,13 @@ of v1beta1, which no supported Kubernetes takes, are judged by that alone: rewri
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TypeAlias
 
 from rukpak_py.core.findings import Profile
 from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats.registry_v1.bundle import Json, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules import object_metadata
@@ -54,17 +54,40 @@ class WrittenDefinition:
 OfDefinition: TypeAlias = Callable[[WrittenDefinition], Iterable[Problem]]
 
 _SAME_IN_V1BETA1: Final[list[OfDefinition]] = []
+_OF_V1: Final[list[OfDefinition]] = []
+
+
+def problems_of(document: Document) -> Iterator[Problem]:
+    """All that is wrong with a CRD of v1 before its schemas, in whatever content it is."""
+    written = _written(document)
+    for check in _OF_V1:
+        yield from check(written)
 
 
 def each_definition(check: OfDefinition) -> Check[Reading]:
+    _OF_V1.append(check)
+
     def judged(reading: Reading) -> Iterator[Problem]:
+        converted = {name for webhook in _conversions(reading) for name in webhook.conversion_crds}
         for document in of_kind(reading, DEFINITION):
             if document.api_version == _VERSION:
-                yield from check(_written(document))
+                is_replaced = name_of(document) in converted
+                for problem in check(_written(document)):
+                    yield _of_conversion(problem) if is_replaced else problem
 
     judged.__name__ = check.__name__
     judged.__doc__ = check.__doc__
     return judged
+
+
+def _conversions(reading: Reading) -> Iterable[Webhook]:
+    return reading.bundle.csv.webhooks_of(WebhookType.CONVERSION) if reading.bundle is not None else ()
+
+
+def _of_conversion(problem: Problem) -> Problem:
+    """Where the CSV has a conversion webhook, it takes the place of what the CRD says of its conversion."""
+    is_about = problem.place is not None and problem.place.path[:2] == ("spec", "conversion")
+    return replace(problem, error_only_in=Profile.OPM) if is_about else problem
 
 
 def same_in_v1beta1(check: OfDefinition) -> OfDefinition:

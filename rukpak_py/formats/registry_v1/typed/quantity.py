@@ -59,6 +59,16 @@ def canonical(value: object) -> str:
     return text if _is_kept(quantity) else _even(quantity)
 
 
+def amount(value: object) -> Decimal:
+    """The number that the value of a manifest stands for, or ValueError."""
+    text = value.strip(_SPACE) if isinstance(value, str) else gojson.encode(value).decode()
+    quantity = _parse(text)
+    if quantity.is_zero:
+        return Decimal(0)
+    number = _number(quantity, _context(quantity))
+    return -number if quantity.negative else number
+
+
 def _parse(text: str) -> _Quantity:
     match = _PARTS.fullmatch(text) if text else None
     if match is None:
@@ -105,21 +115,27 @@ def _is_kept(quantity: _Quantity) -> bool:
 
 
 def _even(quantity: _Quantity) -> str:
-    digits = quantity.digits + quantity.fraction
-    context = Context(prec=len(digits) + 20, Emax=MAX_EMAX, Emin=MIN_EMIN, rounding=ROUND_UP)
-    number = Decimal(digits)
-    if quantity.form is _Form.BINARY:
-        number = context.multiply(number, Decimal(1 << quantity.power))
-        number = context.scaleb(number, -len(quantity.fraction))
-    else:
-        number = context.scaleb(number, quantity.scale)
+    context = _context(quantity)
     sign = "-" if quantity.negative else ""
-    number = _rounded(number, context)
+    number = _rounded(_number(quantity, context), context)
     if quantity.form is not _Form.BINARY:
         return sign + _decimal(number, quantity.form)
     number = min(number, Decimal(_LARGEST_BINARY))
     is_whole = number == number.to_integral_value()
     return sign + (_binary(int(number)) if is_whole and number >= 1024 else _decimal(number, quantity.form))
+
+
+def _context(quantity: _Quantity) -> Context:
+    digits = len(quantity.digits) + len(quantity.fraction)
+    return Context(prec=digits + 20, Emax=MAX_EMAX, Emin=MIN_EMIN, rounding=ROUND_UP)
+
+
+def _number(quantity: _Quantity, context: Context) -> Decimal:
+    number = Decimal(quantity.digits + quantity.fraction)
+    if quantity.form is _Form.BINARY:
+        number = context.multiply(number, Decimal(1 << quantity.power))
+        return context.scaleb(number, -len(quantity.fraction))
+    return context.scaleb(number, quantity.scale)
 
 
 def _rounded(number: Decimal, context: Context) -> Decimal:

@@ -104,6 +104,15 @@ def fields(name: str) -> tuple[Field, ...]:
 
 
 @cache
+def lineage(name: str) -> tuple[str, ...]:
+    """The struct, and those that it embeds."""
+    definition = _table()[name][1]
+    assert isinstance(definition, list)  # noqa: S101 - only structs embed others
+    embedded = [expression for field_name, expression, *_ in definition if not field_name]
+    return (name, *(found for one in embedded for found in lineage(one)))
+
+
+@cache
 def _table() -> dict[str, tuple[str, list[list[str]] | str | None]]:
     text = resources.files(__package__).joinpath("go_types.json").read_bytes()
     table: dict[str, tuple[str, list[list[str]] | str | None]] = orjson.loads(text)

@@ -1,0 +1,72 @@
+"""Kinds of the API server itself: whether one exists, and whether supported versions of Kubernetes still serve it.
+
+go_kinds.json is generated from the sources of the Go packages, see tools/go_types. Groups with a dot that are not there
+are those of CRDs and of aggregated APIs, and nothing is said of them.
+"""
+
+from difflib import get_close_matches
+from functools import cache
+from importlib import resources
+from typing import Any, Final, NamedTuple
+
+import msgspec
+
+from rukpak_py.formats.registry_v1 import typed
+
+# Of packages that the table is not made from, or that are gone there.
+_MORE: Final[dict[str, dict[str, str]]] = {
+    "apiregistration.k8s.io/v1": {"APIService": ""},
+    "apiregistration.k8s.io/v1beta1": {"APIService": "1.22"},
+    "policy/v1beta1": {"PodSecurityPolicy": "1.25"},
+}
+_SUFFIX: Final = "List"
+
+
+class KindDefect(NamedTuple):
+    message: str
+    hint: str
+    is_removed: bool = False
+
+
+def kind_defect(manifest: dict[str, Any]) -> KindDefect | None:
+    api_version, kind = manifest.get("apiVersion"), manifest.get("kind")
+    if not isinstance(api_version, str) or not isinstance(kind, str) or not api_version or not kind:
+        return None  # told as missing
+    kinds, group = _table().get(api_version), api_version.rpartition("/")[0]
+    if kinds is None:
+        if "." in group and group not in _groups():
+            return None
+        return KindDefect(
+            f"apiVersion {api_version[:80]} does not exist in Kubernetes", _other_version(kind, api_version)
+        )
+    if kind not in kinds:
+        if kind.endswith(_SUFFIX) and kind.removesuffix(_SUFFIX) in kinds:
+            return None
+        near = get_close_matches(kind, kinds, n=1, cutoff=0.8)
+        hint = f"Did you mean `kind: {near[0]}`?" if near else _other_version(kind, api_version)
+        return KindDefect(f"the kind {kind[:80]} does not exist in {api_version}", hint)
+    if removed := kinds[kind]:
+        message = f"{kind} of {api_version} was removed from Kubernetes {removed}"
+        return KindDefect(message, _other_version(kind, api_version), is_removed=True)
+    return None
+
+
+def _other_version(kind: str, than: str) -> str:
+    """Advice about an apiVersion that serves the kind."""
+    found = [one for one, kinds in _table().items() if one != than and kinds.get(kind) == ""]
+    stable = [one for one in found if "alpha" not in one and "beta" not in one]
+    return f"Write `apiVersion: {(stable or found)[0]}`." if found else ""
+
+
+@cache
+def _groups() -> frozenset[str]:
+    return frozenset(one.rpartition("/")[0] for one in _table())
+
+
+@cache
+def _table() -> dict[str, dict[str, str]]:
+    text = resources.files(typed).joinpath("go_kinds.json").read_bytes()
+    table = msgspec.json.decode(text, type=dict[str, dict[str, str]])
+    for api_version, kinds in _MORE.items():
+        table.setdefault(api_version, {}).update(kinds)
+    return table

@@ -1,0 +1,104 @@
+"""Values held against a schema of a CRD, as far as that is easily told: defaults have to fit their own schema."""
+
+from typing import Any, Final
+
+import re2
+
+from rukpak_py.formats.object_rules.parts import Json
+
+_INT_OR_STRING: Final = "x-kubernetes-int-or-string"
+_OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "additionalProperties")
+_DEEPEST: Final = 40
+_PATTERN_BYTES: Final = 8 << 20  # of a compiled pattern and its states
+_TYPES: Final = {
+    "array": list,
+    "boolean": bool,
+    "integer": int,
+    "number": int | float,
+    "object": dict,
+    "string": str,
+}
+
+
+def problem_of_pattern(pattern: str) -> str:
+    options = re2.Options()
+    options.max_mem = _PATTERN_BYTES
+    options.log_errors = False
+    try:
+        re2.compile(pattern, options)
+    except re2.error as error:
+        said = error.args[0] if error.args else ""
+        return f"no regular expression of Go: {said.decode() if isinstance(said, bytes) else said}"
+    return ""
+
+
+def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST) -> str:
+    """Say what is wrong with a default; empty where nothing is, or where that is not easily told."""
+    if deepest == 0 or (value is None and schema.get("nullable") is True):
+        return ""
+    type_name = schema.get("type")
+    if schema.get(_INT_OR_STRING) is True:
+        return (
+            ""
+            if isinstance(value, int | str) and not isinstance(value, bool)
+            else f"{at} must be an integer or a string"
+        )
+    if isinstance(type_name, str) and type_name in _TYPES and not _is_of(value, type_name):
+        return f"{at} must be of type {type_name}"
+    allowed = schema.get("enum")
+    if isinstance(allowed, list) and value not in allowed:
+        return f"{at} must be one of {', '.join(str(one)[:40] for one in allowed[:10])}"
+    if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str) and not _matches(pattern, value):
+        return f'{at} must match the pattern "{pattern[:80]}"'
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _out_of_bounds(value, schema, at)
+    if isinstance(value, dict):
+        return __unfit_object(value, schema, at, deepest)
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict):
+        return next(filter(None, (unfit(one, items, f"{at}[{n}]", deepest - 1) for n, one in enumerate(value))), "")
+    return ""
+
+
+def __unfit_object(value: Json, schema: Json, at: str, deepest: int) -> str:
+    required, properties = schema.get("required"), schema.get("properties")
+    properties = properties if isinstance(properties, dict) else {}
+    for name in required if isinstance(required, list) else []:
+        inner = properties.get(name)
+        if name not in value and not (isinstance(inner, dict) and "default" in inner):
+            return f"{at}.{name} is required"
+    for name, one in value.items():
+        inner = properties.get(name)
+        if isinstance(inner, dict) and (problem := unfit(one, inner, f"{at}.{name}", deepest - 1)):
+            return problem
+        is_open = any(schema.get(one) for one in _OPEN)
+        if inner is None and not is_open and properties:
+            return f"{at}.{name} is no property of the schema"
+    return ""
+
+
+def _is_of(value: Any, type_name: str) -> bool:
+    if type_name == "integer":
+        return (isinstance(value, int) and not isinstance(value, bool)) or (
+            isinstance(value, float) and value.is_integer()
+        )
+    if type_name == "number":
+        return isinstance(value, int | float) and not isinstance(value, bool)
+    return isinstance(value, _TYPES[type_name])
+
+
+def _out_of_bounds(value: float, schema: Json, at: str) -> str:
+    least, most = schema.get("minimum"), schema.get("maximum")
+    if isinstance(least, int | float) and (
+        value < least or (value == least and schema.get("exclusiveMinimum") is True)
+    ):
+        return f"{at} must be at least {least}"
+    if isinstance(most, int | float) and (value > most or (value == most and schema.get("exclusiveMaximum") is True)):
+        return f"{at} must be at most {most}"
+    return ""
+
+
+def _matches(pattern: str, value: str) -> bool:
+    if problem_of_pattern(pattern):
+        return True  # told there
+    return re2.search(pattern, value) is not None
