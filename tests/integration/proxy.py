@@ -105,7 +105,7 @@ class Fail:
         self.failed.append(exchange)
         if not self.status:
             raise Cut
-        reason = {429: "TooManyRequests", 403: "Forbidden"}.get(self.status, "InternalError")
+        reason = {429: "TooManyRequests", 403: "Forbidden", 401: "Unauthorized"}.get(self.status, "InternalError")
         body = {"kind": "Status", "apiVersion": "v1", "status": "Failure", "code": self.status, "reason": reason}
         return web.json_response({**body, "message": "broken on purpose"}, status=self.status, headers=self.headers)
 

@@ -27,7 +27,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.diagnosis.reading import read_summaries, read_view
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
-from rukpak_py.kube.errors import NotFoundError
+from rukpak_py.kube.errors import NotFoundError, UnauthorizedError
 from rukpak_py.server.page.deployment import deployment_page
 from rukpak_py.server.page.layout import Frame, failure
 from rukpak_py.server.page.listing import Listed, Query, list_page
@@ -150,6 +150,9 @@ def _refusal(frame: Frame, error: RukPakError) -> web.Response:
     match error:
         case NotFoundError() | _MissingError():
             return html(404, failure(frame, "Not found", text))
+        case UnauthorizedError():
+            to_do = "Log in again, as for kubectl, then reload the page."
+            return html(401, failure(frame, "The API server does not accept your login", text, to_do=to_do))
         case AccessError():
             to_do = "Ask for that right, or open the page as a user who has it."
             return html(403, failure(frame, "You may not see this", text, to_do=to_do))

@@ -103,6 +103,14 @@ async def test_port_in_use_is_one_line(plane: ControlPlane) -> None:
     assert port.encode() in err
 
 
+async def test_login_that_has_expired_is_named_on_the_page(proxy: Proxy) -> None:
+    async with running(proxy.kubeconfig, "ui") as process:
+        url = (await line_of(process)).strip()
+        proxy.rules.append(Fail(match=lambda _: True, status=401))
+        status, text = await asked(url)
+        assert (status, "Log in again" in text) == (401, True)
+
+
 async def test_server_that_does_not_answer_is_named_on_the_page(proxy: Proxy) -> None:
     async with running(proxy.kubeconfig, "ui") as process:
         url = (await line_of(process)).strip()
