@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from rukpak_py import library
+from rukpak_py.cli.chosen_rules import ALL_RULES, ChosenRules
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Profile
@@ -29,6 +30,7 @@ class Checks:
     format_name: str | None = None
     profiles: tuple[str, ...] = ()
     is_strict: bool = False
+    chosen: ChosenRules = ALL_RULES
 
 
 def reports_of(
@@ -48,7 +50,7 @@ def report_of(path: str, checks: Checks) -> CommandReport:
         findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
         return CommandReport(path=path, failure=str(error).removeprefix(f"{path}: "))
-    return CommandReport(path=path, format=opened.format.value, findings=findings)
+    return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(findings))
 
 
 def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[CommandReport]:

@@ -16,6 +16,7 @@ _HERE = "rukpak_py.cli.commands"
         "inspect": f"{_HERE}.inspect:inspect",
         "permissions": f"{_HERE}.permissions:permissions",
         "render": f"{_HERE}.render:render",
+        "rule": f"{_HERE}.rule:rule",
         "validate": f"{_HERE}.validate:validate",
     },
 )

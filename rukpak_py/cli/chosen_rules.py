@@ -1,0 +1,67 @@
+"""Findings that a user wants to see: rules by id or the beginning of one, files by a pattern.
+
+An entry with `/`, `*` or `?` is a pattern for the file, relative to the bundle; any other is the beginning of an id. An
+entry `RULE:PATTERN` is both. What is ignored wins over what is selected.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from difflib import get_close_matches
+from fnmatch import fnmatchcase
+
+from rukpak_py.core.findings import Finding
+
+_OF_FILES = frozenset("/*?")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class _Entry:
+    prefix: str = ""
+    pattern: str = ""
+
+    @classmethod
+    def of(cls, text: str) -> "_Entry":
+        if _OF_FILES.isdisjoint(text):
+            return cls(prefix=text.upper())
+        prefix, colon, pattern = text.partition(":")
+        return cls(prefix=prefix.upper(), pattern=pattern) if colon else cls(pattern=text)
+
+    def matches(self, finding: Finding) -> bool:
+        of_file = not self.pattern or fnmatchcase(finding.file, self.pattern)
+        return of_file and finding.rule.startswith(self.prefix)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class ChosenRules:
+    """`selected`: nothing means all."""
+
+    selected: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
+
+    def of(self, findings: Sequence[Finding]) -> Sequence[Finding]:
+        if not self.selected and not self.ignored:
+            return findings
+        selected, ignored = [*map(_Entry.of, self.selected)], [*map(_Entry.of, self.ignored)]
+        return [
+            one
+            for one in findings
+            if (not selected or any(entry.matches(one) for entry in selected))
+            and not any(entry.matches(one) for entry in ignored)
+        ]
+
+    def unknown(self, known: Iterable[str]) -> str:
+        """A sentence about the first entry that no rule begins with; empty where there is none."""
+        rules = list(known)
+        for text in (*self.selected, *self.ignored):
+            prefix = _Entry.of(text).prefix
+            if not any(rule.startswith(prefix) for rule in rules):
+                return no_rule(prefix, rules)
+        return ""
+
+
+ALL_RULES = ChosenRules()
+
+
+def no_rule(name: str, known: Sequence[str]) -> str:
+    near = get_close_matches(name, known, n=1)
+    return f"there is no rule {name}" + (f"; did you mean {near[0]}?" if near else "; docs/rules.md lists them")
