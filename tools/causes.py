@@ -64,7 +64,9 @@ def _table(rows: list[tuple[Cause, Row]]) -> Iterator[str]:
 
 
 def _shown(way_out: str) -> str:
-    return way_out.replace("{name}", "NAME").replace("{object}", "OBJECT").replace("|", "\\|")
+    return (
+        way_out.replace("{name}", "NAME").replace("{object}", "OBJECT").replace("{pod}", "pod/POD").replace("|", "\\|")
+    )
 
 
 def _condition(row: Row) -> str:

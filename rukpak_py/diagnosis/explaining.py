@@ -21,6 +21,7 @@ from rukpak_py.diagnosis.model import BundleView, DeploymentView, Explanation, O
 from rukpak_py.diagnosis.ways_out import FOREIGN_CLASS, NOT_SEEN, NOT_SEEN_YET, WAYS_OUT, way_out
 from rukpak_py.diagnosis.workloads import CLAIM_PENDING, NO_STORAGE_CLASS, NO_VOLUME
 from rukpak_py.formats.by_class import CLASSES
+from rukpak_py.kube.resources import PODS
 
 EVENTS = 5  # of the failing object
 OTHERS = 10  # further objects that are not healthy
@@ -117,7 +118,9 @@ def _of_object(view: DeploymentView, worst: ObjectView) -> Explanation:
         said = f"{worst.key} waits for {claim.key}: {first_line(claim.message) or claim.state}"
         return _explanation(view, claim.key, claim.reason, said)
     cause = worst.reason if worst.reason in WAYS_OUT else Cause.UNHEALTHY
-    found = _explanation(view, worst.key, cause, first_line(worst.message) or worst.state)
+    failed = worst.container
+    pod = PODS.key(failed.namespace, failed.pod) if failed is not None else None
+    found = _explanation(view, worst.key, cause, first_line(worst.message) or worst.state, pod=pod)
     pods = {worst.key, *(one.key for one in worst.children)}
     events = tuple(one for one in view.events if one.about in pods)
     return replace(found, container=worst.container, events=events[:EVENTS])
@@ -154,7 +157,9 @@ def _line_of(status: BundleDeploymentStatus | BundleStatus, told: _Told | None) 
     return ""
 
 
-def _explanation(view: DeploymentView, about: ObjectKey, cause: str, said: str, *, reason: str = "") -> Explanation:
+def _explanation(
+    view: DeploymentView, about: ObjectKey, cause: str, said: str, *, reason: str = "", pod: ObjectKey | None = None
+) -> Explanation:
     reason = reason or view.summary.verdict.reason
     return Explanation(
         state=view.summary.verdict.state,
@@ -162,7 +167,7 @@ def _explanation(view: DeploymentView, about: ObjectKey, cause: str, said: str, 
         cause=cause,
         reason=reason,
         about=about,
-        to_do=way_out(cause, name=view.summary.name, about=about),
+        to_do=way_out(cause, name=view.summary.name, about=about, pod=pod),
         anchor=reason.lower(),
         events=tuple(one for one in view.events if one.about == about)[:EVENTS],
     )

@@ -1,7 +1,8 @@
 """Ways out, one for each cause that makes something not ready: a sentence that says what to do next.
 
 Keys are the causes in `status.notes`, and the words of kubelet, scheduler and controllers for a workload that fails.
-`{name}`: of the deployment; `{object}`: the failing object as kubectl takes it, with its namespace.
+`{name}`: of the deployment; `{object}`: the failing object as kubectl takes it, with its namespace; `{pod}`: the pod
+that fails, where one is known, in the same way.
 """
 
 from collections.abc import Mapping
@@ -15,7 +16,7 @@ from rukpak_py.api.names import (
 )
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.core.objects import ObjectKey
-from rukpak_py.diagnosis.workloads import CLAIM_PENDING, NO_STORAGE_CLASS, NO_VOLUME
+from rukpak_py.diagnosis.workloads import CLAIM_PENDING, CREATING, INITIALIZING, NO_STORAGE_CLASS, NO_VOLUME
 
 NOT_SEEN = "NotSeen"  # no operator has looked at it
 NOT_SEEN_YET = "NotSeenYet"  # ... at its present spec
@@ -235,7 +236,7 @@ _OF_CAUSES: Mapping[Cause, str] = {
 
 _PULL = (
     "Correct the image in the bundle, or give the pod an imagePullSecret that may pull it: `kubectl describe "
-    "{object}` has the answer of the registry."
+    "{pod}` has the answer of the registry."
 )
 _CRASH = (
     "Run `rukpakctl why {name} --log`: the log of the container says why. Correct the container in the bundle, "
@@ -268,8 +269,13 @@ OF_WORKLOADS: Mapping[str, str] = {
     "ContainerCannotRun": _RUNTIME,
     "Unschedulable": (
         "Make room for the pod: add a node, lower its requests, or correct its node selector, affinity or "
-        "tolerations. `kubectl describe {object}` says how many nodes refuse it, and why."
+        "tolerations. `kubectl describe {pod}` says how many nodes refuse it, and why."
     ),
+    CREATING: (
+        "Create what its volumes name: a Secret, a ConfigMap or a claim is missing, or cannot be mounted. `kubectl "
+        "describe {pod}` has the Events of the pod."
+    ),
+    INITIALIZING: "Run `rukpakctl why {name} --log`: an init container has not ended, and its log says why.",
     "SchedulingGated": "Remove the scheduling gates of the pod, or run the controller that does.",
     "ContainersNotReady": (
         "The container runs, and its readiness probe fails: run `rukpakctl why {name} --log`, and check path and "
@@ -308,11 +314,16 @@ _OTHERS: Mapping[str, str] = {
 WAYS_OUT: Mapping[str, str] = {**_OTHERS, **OF_WORKLOADS, **{cause.value: text for cause, text in _OF_CAUSES.items()}}
 
 
-def way_out(cause: str, *, name: str, about: ObjectKey) -> str:
+def way_out(cause: str, *, name: str, about: ObjectKey, pod: ObjectKey | None = None) -> str:
     """Empty for a cause of another release."""
-    where = f" -n {about.namespace}" if about.namespace else ""
-    known = {"name": name, "object": f"{about.group_kind}/{about.name}".lower() + where}
+    known = {"name": name, "object": _as_argument(about), "pod": _as_argument(pod or about)}
     text = WAYS_OUT.get(cause, "")
     for place, value in known.items():
         text = text.replace(f"{{{place}}}", value)
     return text
+
+
+def _as_argument(key: ObjectKey) -> str:
+    """The object as kubectl takes it."""
+    where = f" -n {key.namespace}" if key.namespace else ""
+    return f"{str(key.group_kind).lower()}/{key.name}{where}"

@@ -4,7 +4,7 @@
 no such word: ours say whether it names a class of storage.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rukpak_py.apply.health.fields import MalformedStatus, condition, mappings, number, text, value_at
@@ -13,7 +13,8 @@ from rukpak_py.core.text import excerpt
 from rukpak_py.diagnosis.model import FailedContainer
 
 Pod = Mapping[str, Any]
-_STARTING = frozenset({"", "ContainerCreating", "PodInitializing"})
+CREATING, INITIALIZING = "ContainerCreating", "PodInitializing"
+_STARTING = frozenset({"", CREATING, INITIALIZING})
 _WORD_CHARACTERS = 64
 NO_STORAGE_CLASS, NO_VOLUME, CLAIM_PENDING = "NoStorageClass", "NoVolume", "ClaimPending"
 
@@ -75,8 +76,19 @@ def _failures(pod: Pod) -> Iterator[FailedContainer]:
         yield _failed(pod, "", reason)
     ready = condition(pod, "Ready")
     if ready is not None and ready.is_false and ready.reason:
+        yield from _starting(pod, containers)
         not_ready = (text(one, "name") for one in containers if one.get("ready") is not True)
         yield _failed(pod, next(not_ready, ""), ready.reason)
+
+
+def _starting(pod: Pod, containers: Sequence[Mapping[str, Any]]) -> Iterator[FailedContainer]:
+    """Containers that have not begun say nothing of a probe: the Events of the pod tell what they wait for."""
+    for one in containers:
+        if text(one, "state.waiting.reason") == CREATING:
+            yield _failed(pod, text(one, "name"), CREATING)
+    if any(text(one, "state.waiting.reason") == INITIALIZING for one in containers):
+        running = (text(one, "name") for one in containers if isinstance(value_at(one, "state.running"), dict))
+        yield _failed(pod, next(running, ""), INITIALIZING)
 
 
 def _failed(pod: Pod, name: str, reason: str, *, has_ended: bool = False) -> FailedContainer:
