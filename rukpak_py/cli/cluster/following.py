@@ -38,12 +38,16 @@ class Seen(Generic[T]):
 async def follow(
     client: Client, resource: Resource, read: Callable[[bytes], T], *, name: str = "", label_selector: str = ""
 ) -> AsyncGenerator[Seen[T], None]:
-    """Never ends by itself. `name`: of the only object that matters. `read`: what is kept of an object."""
+    """Never ends by itself. `name`: of the only object that matters. `read`: what is kept of an object.
+
+    ServerUnavailableError: there was no answer to the first list. Later ones are asked for again.
+    """
     selection = {"labelSelector": label_selector} if label_selector else {}
     if name:
         selection["fieldSelector"] = f"{_NAME_OF_OUR_KIND}={name}"
     backoff = Backoff(first=0.5, limit=10.0)
-    version = ""
+    version, found = await _listed(client, resource, read, selection)
+    yield Seen(objects=found, is_all=True)
     while True:
         try:
             if not version:
@@ -59,6 +63,7 @@ async def follow(
             await asyncio.sleep(max(0.0, SHORT_SECONDS - (monotonic() - began)))
         except GoneError:
             version = ""
+            await asyncio.sleep(backoff.next())
         except ForbiddenError:
             if not version:
                 raise

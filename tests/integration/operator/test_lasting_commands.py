@@ -153,6 +153,15 @@ async def test_watched_list_shows_each_change_also_after_a_lost_connection(
     assert (code, err) == (INTERRUPTED, "")
 
 
+async def test_watched_list_of_a_server_that_does_not_answer_is_an_error(proxy: Proxy) -> None:
+    proxy.rules.append(Fail(match=lambda _: True, status=0))
+    async with running(proxy.kubeconfig, "get", "--watch") as process:
+        async with asyncio.timeout(SECONDS):
+            out, err = await process.communicate()
+    assert (process.returncode, out) == (3, b"")
+    assert b"the API server cannot be reached" in err
+
+
 @pytest.mark.parametrize("command", ["tree", "why", "events"])
 async def test_watched_deployment_is_shown_again_when_it_changes(
     tenant: Tenant, operator: Operator, plane: ControlPlane, command: str
