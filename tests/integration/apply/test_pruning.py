@@ -75,7 +75,7 @@ async def test_object_with_another_owner_since_it_was_seen_is_not_deleted(room: 
     plan = await room.plan()
     await room.another_client_patches(config_map("a"), {"metadata": {"ownerReferences": None}})
     change_set = await carry_out(room, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.exists(config_map("a"))
 
 
@@ -84,7 +84,7 @@ async def test_object_annotated_to_stay_since_it_was_seen_is_not_deleted(room: R
     plan = await room.plan()
     await room.another_client_patches(config_map("a"), {"metadata": {"annotations": {PRUNE_ANNOTATION: "false"}}})
     change_set = await carry_out(room, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.exists(config_map("a"))
 
 
@@ -93,7 +93,7 @@ async def test_object_replaced_since_it_was_seen_is_not_deleted(room: Room) -> N
     plan = await room.plan()
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
     change_set = await carry_out(room, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.read(config_map("a")) == before
 
 

@@ -175,7 +175,7 @@ async def test_object_changed_since_it_was_judged_is_not_taken(room: Room, forme
     await room.another_client_patches(config_map("a"), {"data": {"y": "1"}})
     before = await room.read(config_map("a"))
     change_set = await room.engine.apply(room.target, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.read(config_map("a")) == before
 
 
@@ -185,7 +185,7 @@ async def test_object_replaced_since_it_was_judged_is_not_taken(room: Room, form
     plan = await room.plan(config_map("a", x="2"), adopt=Adopt.IF_UNOWNED)
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
     change_set = await room.engine.apply(room.target, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.read(config_map("a")) == before
 
 

@@ -57,7 +57,7 @@ async def test_an_object_that_was_replaced_meanwhile_is_not_overwritten(room: Ro
     assert only(plan).action is Action.UPDATE
     before = await room.replaced(config_map("a"), config_map("a", x="theirs"))
     change_set = await room.engine.apply(room.target, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     assert await room.read(config_map("a")) == before
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert only(await room.plan(config_map("a", x="2"))).action is Action.REFUSE
@@ -68,7 +68,7 @@ async def test_an_object_that_was_deleted_meanwhile_is_judged_again_and_then_cre
     plan = await room.plan(config_map("a", x="2"))
     await room.another_client_deletes(config_map("a"))
     change_set = await room.engine.apply(room.target, plan)
-    assert [failure.kind for failure in change_set.failures] == [FailureKind.CONFLICT]
+    assert [failure.kind for failure in change_set.failures] == [FailureKind.STALE]
     await until(lambda: not room.inventory.owned_by(room.owner.uid))
     assert names((await room.installed(config_map("a", x="2"))).created) == ["a"]
 

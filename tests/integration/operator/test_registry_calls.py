@@ -8,7 +8,7 @@ import pytest
 from e2e.cluster.pki import Authority
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.kube.client import JSON_PATCH
-from rukpak_py.kube.resources import SECRETS, Resource
+from rukpak_py.kube.resources import ADMISSION_POLICIES, ADMISSION_POLICY_BINDINGS, SECRETS, Resource
 from tests.integration.definitions import install, remove
 from tests.integration.operator.counting import Calls, calls, calls_during, settled
 from tests.integration.operator.olm import published
@@ -122,7 +122,8 @@ async def test_a_restart_reads_the_secret_and_its_caller_and_writes_nothing(
     assert {call for call in sent if call[0] not in {"get", "list"}} == set()
     assert sent[caller] == 1
     claim = "customresourcedefinitions"  # does another operator lead in this cluster?
-    assert {call[1] for call in sent} <= {VALIDATING.plural, "secrets", "endpointslices", claim}
+    age = {ADMISSION_POLICIES.plural, ADMISSION_POLICY_BINDINGS.plural, "/version"}  # of the policies
+    assert {call[1] for call in sent} <= {VALIDATING.plural, "secrets", "endpointslices", claim, *age}
 
 
 async def test_the_ca_that_cert_manager_injects_is_left_alone(tenant: Tenant, operator: Operator, package: str) -> None:
