@@ -196,7 +196,7 @@ def describe_packages(root: Root) -> None:
     files = [path for path in root.taken if VENV not in path.parents and not path.is_dir()]
     for name, owned in sorted(_files_by_owner(files).items()):
         root.write(f"/var/lib/dpkg/status.d/{name}", _output("dpkg-query", "--status", name))
-        sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {str(path)[1:]}\n" for path in sorted(owned)]  # noqa: S324
+        sums = [f"{hashlib.md5(path.read_bytes()).hexdigest()}  {str(path)[1:]}\n" for path in sorted(owned)]  # noqa: S324 - the form of dpkg
         root.write(f"/var/lib/dpkg/status.d/{name}.md5sums", "".join(sums))
         copyright_of = Path("/usr/share/doc", name, "copyright")
         if copyright_of.exists():

@@ -53,7 +53,8 @@ _CHOICES: Final[Mapping[str, Mapping[str, tuple[str, ...]]]] = {
 }
 _KEYS: Final = {
     "PodSecurityContext": {"sysctls": ("name",)},
-    "Container": {"resizePolicy": ("resourceName",)},
+    "Container": {"resizePolicy": ("resourceName",), "ports": ("name",)},  # of ports beside number and protocol
+    "ServiceSpec": {"ports": ("name",)},
 }
 _TAKEN: Final = frozenset({("VolumeMount", "mountPropagation")})  # enumerations that the server does not check there
 _ELSEWHERE: Final = frozenset({"CustomResourceDefinitionSpec", "CustomResourceDefinitionVersion"})

@@ -15,7 +15,7 @@ def unbalanced(expression: str) -> str:
             is_raw = expression[max(position - 1, 0) : position].lower() == "r"
             position = _end_of_text(expression, position, is_raw=is_raw)
             if position < 0:
-                return "a text has no end"
+                return "a string has no end"
             continue
         if expression.startswith("//", position):
             position = (expression.find("\n", position) + 1) or len(expression)

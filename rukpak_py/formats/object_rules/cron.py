@@ -42,8 +42,9 @@ def _is_valid(text: str, least: int, most: int, names: tuple[str, ...]) -> bool:
     if span in {"*", "?"}:
         return True
     first, dash, last = span.partition("-")
-    ends = [_number(first, least, names), _number(last, least, names)] if dash else [_number(first, least, names)]
-    return all(one is not None and least <= one <= most for one in ends) and (len(ends) == 1 or ends[0] <= ends[1])  # type: ignore[operator]
+    begin = _number(first, least, names)
+    end = _number(last, least, names) if dash else begin
+    return begin is not None and end is not None and least <= begin <= end <= most
 
 
 def _number(text: str, first: int, names: tuple[str, ...]) -> int | None:

@@ -69,8 +69,6 @@ _CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
     "StorageClass": (others.storage_class,),
     "ValidatingWebhook": (others.webhook,),
     "MutatingWebhook": (others.webhook,),
-    "ValidatingWebhookConfiguration": (others.webhooks,),
-    "MutatingWebhookConfiguration": (others.webhooks,),
     "RuleWithOperations": (others.webhook_rule,),
     "LimitRangeItem": (others.limit_range_item,),
     "ResourceQuotaSpec": (others.hard_limits,),
@@ -78,23 +76,9 @@ _CHECKS: Final[Mapping[str, tuple[Check, ...]]] = {
 }
 # Kinds that are nothing without a spec.
 _WITH_SPEC: Final = frozenset(
-    {
-        "Deployment",
-        "StatefulSet",
-        "DaemonSet",
-        "ReplicaSet",
-        "Job",
-        "CronJob",
-        "Pod",
-        "Ingress",
-        "PersistentVolumeClaim",
-    }
-    | {
-        "autoscaling.v1.HorizontalPodAutoscaler",
-        "autoscaling.v2.HorizontalPodAutoscaler",
-        "Service",
-        "CustomResourceDefinition",
-    }
+    {"Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "Pod", "Ingress", "Service"}
+    | {"PersistentVolumeClaim", "CustomResourceDefinition"}
+    | {f"autoscaling.{version}.HorizontalPodAutoscaler" for version in ("v1", "v2")}
 )
 MOST: Final = 200  # of one object; a hostile one has a million
 

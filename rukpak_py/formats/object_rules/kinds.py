@@ -23,6 +23,7 @@ _SUFFIX: Final = "List"
 
 
 class KindDefect(NamedTuple):
+    field: str  # that is wrong
     message: str
     hint: str
     is_removed: bool = False
@@ -36,18 +37,17 @@ def kind_defect(manifest: dict[str, Any]) -> KindDefect | None:
     if kinds is None:
         if "." in group and group not in _groups():
             return None
-        return KindDefect(
-            f"apiVersion {api_version[:80]} does not exist in Kubernetes", _other_version(kind, api_version)
-        )
+        message = f"apiVersion {api_version[:80]} does not exist in Kubernetes"
+        return KindDefect("apiVersion", message, _other_version(kind, api_version))
     if kind not in kinds:
         if kind.endswith(_SUFFIX) and kind.removesuffix(_SUFFIX) in kinds:
             return None
         near = get_close_matches(kind, kinds, n=1, cutoff=0.8)
         hint = f"Did you mean `kind: {near[0]}`?" if near else _other_version(kind, api_version)
-        return KindDefect(f"the kind {kind[:80]} does not exist in {api_version}", hint)
+        return KindDefect("kind", f"the kind {kind[:80]} does not exist in {api_version}", hint)
     if removed := kinds[kind]:
         message = f"{kind} of {api_version} was removed from Kubernetes {removed}"
-        return KindDefect(message, _other_version(kind, api_version), is_removed=True)
+        return KindDefect("apiVersion", message, _other_version(kind, api_version), is_removed=True)
     return None
 
 

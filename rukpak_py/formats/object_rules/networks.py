@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 from rukpak_py.formats.object_rules.by_field import cidr, ip_address
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
@@ -10,6 +10,7 @@ from rukpak_py.formats.object_rules.pods import port_reference
 from rukpak_py.formats.object_rules.selectors import labels
 from rukpak_py.formats.registry_v1 import dns
 
+_Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _OF_NODES: Final = frozenset({"NodePort", "LoadBalancer"})
 _MOST_NAMED_POLICY_TYPES: Final = 2
 
@@ -38,15 +39,11 @@ def service(part: Part) -> Iterator[Defect]:
 
 
 def _ports(part: Part, ports: list[tuple[int, dict[str, Any]]], kind: str) -> Iterator[Defect]:
-    seen: dict[str, int] = {}
     numbers: dict[tuple[Any, Any], int] = {}
     for index, port in ports:
         name, node_port = port.get("name"), port.get("nodePort")
         if len(ports) > 1 and not name:
             yield part.defect(Sort.REQUIRED, "name is required where there are several ports", "ports", index, "name")
-        if isinstance(name, str) and name and seen.setdefault(name, index) != index:
-            message = f"ports[{seen[name]}] and ports[{index}] have the same name {name}"
-            yield part.defect(Sort.REPEATED, message, "ports", index, "name")
         if node_port and kind not in _OF_NODES:
             yield part.defect(
                 Sort.UNION, "nodePort is for the types NodePort and LoadBalancer", "ports", index, "nodePort"
@@ -90,8 +87,6 @@ def ingress_path(part: Part) -> Iterator[Defect]:
         yield part.defect(Sort.FORM, f"path must begin with '/' with pathType {kind}", "path")
     elif path and not path.startswith("/"):
         yield part.defect(Sort.FORM, "path must begin with '/'", "path")
-    if part.value.get("backend") is None:
-        return  # told as missing
 
 
 def policy_peer(part: Part) -> Iterator[Defect]:
@@ -117,9 +112,14 @@ def ip_block(part: Part) -> Iterator[Defect]:
             break
         else:
             inner = ipaddress.ip_network(value, strict=False)
-            if inner.version != whole.version or not inner.subnet_of(whole) or inner.prefixlen == whole.prefixlen:  # type: ignore[arg-type]
+            if not _is_inside(inner, whole):
                 message = f"except {value} must be a range inside of {part.text('cidr')}"
                 yield part.defect(Sort.REFERENCE, message, "except", index)
+
+
+def _is_inside(inner: _Network, whole: _Network) -> bool:
+    """Whether it is a smaller range of the same family of addresses."""
+    return inner.version == whole.version and inner != whole and inner[0] in whole and inner[-1] in whole
 
 
 def policy_port(part: Part) -> Iterator[Defect]:

@@ -1,8 +1,7 @@
-"""Defects of the remaining kinds: ConfigMaps, Secrets, autoscalers, budgets, claims, classes, webhooks, metadata."""
+"""Defects of the remaining kinds: ConfigMaps, Secrets, autoscalers, budgets, claims, classes, webhooks, limits."""
 
 import base64
 import binascii
-import re
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -31,11 +30,10 @@ _METRICS: Final = {
 }
 _TARGETS: Final = {"Utilization": "averageUtilization", "Value": "value", "AverageValue": "averageValue"}
 _HIGHEST_USER_PRIORITY: Final = 1_000_000_000
+_OF_SYSTEM: Final = frozenset({"system-cluster-critical", "system-node-critical"})
 _SIDE_EFFECTS: Final = frozenset({"None", "NoneOnDryRun"})
-_OPERATIONS: Final = frozenset({"*", "CREATE", "UPDATE", "DELETE", "CONNECT"})
 _REVIEWS: Final = frozenset({"v1", "v1beta1"})
 _WEBHOOK_PARTS: Final = 3
-_SEGMENT: Final = re.compile(r"[/%]")
 
 
 def config_map(part: Part) -> Iterator[Defect]:
@@ -140,15 +138,7 @@ def claim(part: Part) -> Iterator[Defect]:
 def priority_class(part: Part) -> Iterator[Defect]:
     value = part.whole("value") or 0
     name = part.mapping("metadata").get("name")
-    if (
-        isinstance(name, str)
-        and name.startswith("system-")
-        and name
-        not in {
-            "system-cluster-critical",
-            "system-node-critical",
-        }
-    ):
+    if isinstance(name, str) and name.startswith("system-") and name not in _OF_SYSTEM:
         yield part.defect(Sort.NAME, "names that begin with system- are reserved", "metadata", "name")
     elif value > _HIGHEST_USER_PRIORITY and not str(name).startswith("system-"):
         yield part.defect(Sort.RANGE, f"value is {value}, and may be at most {_HIGHEST_USER_PRIORITY}", "value")
@@ -188,15 +178,6 @@ def _wildcards(part: Part, values: list[Any]) -> Iterator[Defect]:
         yield part.defect(Sort.REPEATED, "resources has */* beside other values", "resources")
     elif "*" in values and len(plain) > 1:
         yield part.defect(Sort.REPEATED, "resources has * beside other resources", "resources")
-
-
-def webhooks(part: Part) -> Iterator[Defect]:
-    seen: dict[str, int] = {}
-    for index, one in part.entries("webhooks"):
-        name = one.get("name")
-        if isinstance(name, str) and name and seen.setdefault(name, index) != index:
-            message = f"webhooks[{seen[name]}] and webhooks[{index}] have the same name {name}"
-            yield part.defect(Sort.REPEATED, message, "webhooks", index, "name")
 
 
 def limit_range_item(part: Part) -> Iterator[Defect]:

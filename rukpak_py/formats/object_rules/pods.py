@@ -16,6 +16,7 @@ _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
 _HUGE: Final = "hugepages-"
 _OF_RUNNING: Final = ("lifecycle", "livenessProbe", "readinessProbe", "startupProbe")
 _USERS: Final = 1 << 31
+_HIGHEST_PORT: Final = 65535
 _SYSCTL: Final = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-_a-z0-9]*[a-z0-9])?([./][a-z0-9]([-_a-z0-9]*[a-z0-9])?)*")
 _FIELDS: Final = frozenset(
     {"metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName"}
@@ -161,12 +162,6 @@ def container(part: Part) -> Iterator[Defect]:
     if not part.value.get("image"):
         yield part.defect(Sort.REQUIRED, "image is required", "image")
     yield from _security(part)
-    seen: dict[str, int] = {}
-    for index, port in part.entries("ports"):
-        name = port.get("name")
-        if isinstance(name, str) and name and seen.setdefault(name, index) != index:
-            message = f"ports[{seen[name]}] and ports[{index}] have the same name {name}"
-            yield part.defect(Sort.REPEATED, message, "ports", index, "name")
 
 
 def _security(part: Part) -> Iterator[Defect]:
@@ -203,13 +198,13 @@ def port_of_action(part: Part) -> Iterator[Defect]:
     yield from port_reference(part, "port")
 
 
-def port_reference(part: Part, field: str, *, least: int = 1) -> Iterator[Defect]:
+def port_reference(part: Part, field: str) -> Iterator[Defect]:
     value = part.value.get(field)
     if isinstance(value, str) and value:
         for reason in port_name(value):
             yield part.defect(Sort.NAME, f'{field} "{value[:80]}": {reason}', field)
-    elif isinstance(value, int) and not isinstance(value, bool) and value and not least <= value <= 65535:
-        yield part.defect(Sort.RANGE, f"{field} is {value}, and must be from 1 to 65535", field)
+    elif isinstance(value, int) and not isinstance(value, bool) and value and not 1 <= value <= _HIGHEST_PORT:
+        yield part.defect(Sort.RANGE, f"{field} is {value}, and must be from 1 to {_HIGHEST_PORT}", field)
 
 
 def resources(part: Part) -> Iterator[Defect]:
@@ -254,14 +249,10 @@ def amount_of(value: Any) -> Decimal | None:
         return None
 
 
-def quantity_field(part: Part, field: str) -> Iterator[Defect]:
-    amount = amount_of(part.value.get(field))
-    if amount is not None and amount < 0:
-        yield part.defect(Sort.RANGE, f"{field} is negative: {part.value[field]}", field)
-
-
 def empty_dir(part: Part) -> Iterator[Defect]:
-    yield from quantity_field(part, "sizeLimit")
+    amount = amount_of(part.value.get("sizeLimit"))
+    if amount is not None and amount < 0:
+        yield part.defect(Sort.RANGE, f"sizeLimit is negative: {part.value['sizeLimit']}", "sizeLimit")
 
 
 def seccomp(part: Part) -> Iterator[Defect]:

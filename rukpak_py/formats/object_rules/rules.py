@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from functools import partial
 from itertools import islice
 from typing import Any, Final
 
@@ -62,90 +63,42 @@ def _problem(defect: Defect, place: Place) -> Problem:
     return Problem(message=defect.message, place=at, hint=defect.hint or None)
 
 
-@FAMILY.rule(
-    "OBJ-001",
-    title="The values of fields have the right types",
-    hint="Write the value as its type demands: strings that look like numbers or booleans need quotes.",
-    error_only_in=Profile.DEFAULT,
+_RULES: Final = (
+    (
+        "OBJ-001",
+        Sort.TYPE,
+        "The values of fields have the right types",
+        "Write the value as its type demands: strings that look like numbers or booleans need quotes.",
+    ),
+    ("OBJ-002", Sort.REQUIRED, "Required fields are given", "Add the field."),
+    ("OBJ-003", Sort.CHOICE, "Fields have one of the values that are known", "Write one of the values; case counts."),
+    (
+        "OBJ-004",
+        Sort.REPEATED,
+        "Entries of lists and names within an object are there once",
+        (
+            "Remove one of them, or give it another name. For server-side apply the fields that are named are the key "
+            "of an entry. Of variables, container ports and pull secrets rukpak keeps the last one."
+        ),
+    ),
+    ("OBJ-005", Sort.RANGE, "Numbers and sizes are in their range", "Write a number in the range that is named."),
+    ("OBJ-006", Sort.NAME, "Names, labels and keys are valid", "Write a name of the form that is described."),
+    (
+        "OBJ-007",
+        Sort.UNION,
+        "Of fields that exclude each other one is given, and where one is needed it is there",
+        "Keep one of the fields that are named, or add one.",
+    ),
+    ("OBJ-008", Sort.REFERENCE, "Parts of an object that refer to each other agree", "Correct one of the two places."),
+    (
+        "OBJ-009",
+        Sort.FORM,
+        "Strings have the form that their field needs",
+        "Write the string in the form that is described.",
+    ),
 )
-def types_are_right(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.TYPE)
-
-
-@FAMILY.rule("OBJ-002", title="Required fields are given", hint="Add the field.", error_only_in=Profile.DEFAULT)
-def fields_are_given(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.REQUIRED)
-
-
-@FAMILY.rule(
-    "OBJ-003",
-    title="Fields have one of the values that are known",
-    hint="Write one of the values; case counts.",
-    error_only_in=Profile.DEFAULT,
-)
-def values_are_known(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.CHOICE)
-
-
-@FAMILY.rule(
-    "OBJ-004",
-    title="Entries of lists and names within an object are there once",
-    hint="Remove one of them, or give it another name. For server-side apply the fields that are named are the key of "
-    "an entry. Of variables, container ports and pull secrets rukpak keeps the last one.",
-    error_only_in=Profile.DEFAULT,
-)
-def entries_are_there_once(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.REPEATED)
-
-
-@FAMILY.rule(
-    "OBJ-005",
-    title="Numbers and sizes are in their range",
-    hint="Write a number in the range that is named.",
-    error_only_in=Profile.DEFAULT,
-)
-def numbers_are_in_range(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.RANGE)
-
-
-@FAMILY.rule(
-    "OBJ-006",
-    title="Names, labels and keys are valid",
-    hint="Write a name of the form that is described.",
-    error_only_in=Profile.DEFAULT,
-)
-def names_are_valid(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.NAME)
-
-
-@FAMILY.rule(
-    "OBJ-007",
-    title="Of fields that exclude each other one is given, and where one is needed it is there",
-    hint="Keep one of the fields that are named, or add one.",
-    error_only_in=Profile.DEFAULT,
-)
-def unions_have_one_member(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.UNION)
-
-
-@FAMILY.rule(
-    "OBJ-008",
-    title="Parts of an object that refer to each other agree",
-    hint="Correct one of the two places.",
-    error_only_in=Profile.DEFAULT,
-)
-def references_are_met(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.REFERENCE)
-
-
-@FAMILY.rule(
-    "OBJ-009",
-    title="Texts have the form that their field needs",
-    hint="Write the text in the form that is described.",
-    error_only_in=Profile.DEFAULT,
-)
-def texts_have_their_form(judged: Judged) -> Iterator[Problem]:
-    return judged.of(Sort.FORM)
+for _id, _sort, _title, _hint in _RULES:
+    FAMILY.rule(_id, title=_title, hint=_hint, error_only_in=Profile.DEFAULT)(partial(Judged.of, sort=_sort))
 
 
 @FAMILY.rule(
@@ -182,5 +135,4 @@ def _of_kinds(judged: Judged, *, is_removed: bool) -> Iterator[Problem]:
     for document in judged.documents:
         found = kind_defect(document.manifest)
         if found is not None and found.is_removed is is_removed:
-            field_name = "apiVersion" if is_removed or "apiVersion" in found.message else "kind"
-            yield Problem(message=found.message, place=document.place(field_name), hint=found.hint or None)
+            yield Problem(message=found.message, place=document.place(found.field), hint=found.hint or None)

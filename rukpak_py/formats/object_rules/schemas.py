@@ -210,7 +210,7 @@ def _map_keys(node: _Node, items: Json, keys: list[Any]) -> Iterator[Defect]:
         if not isinstance(found, dict):
             yield node.defect(Sort.REFERENCE, f"the key {str(key)[:60]} is no property of the items", _KEYS, index)
         elif found.get("type") not in _SCALARS and found.get(_INT_OR_STRING) is not True:
-            message = f"the key {key[:60]} must be a text, a number or a boolean"
+            message = f"the key {key[:60]} must be a string, a number or a boolean"
             yield node.defect(Sort.CHOICE, message, "items", "properties", key, "type")
         elif "default" not in found and key not in (required if isinstance(required, list) else []):
             message = f"the key {key[:60]} must be required, or have a default"

@@ -15,7 +15,7 @@ from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLES
 from tests.integration.definitions import definitions, install
 from tests.unit.cli.running import program
 
-CLASS = "nobody-serves-this"
+CLASS = "served-by-no-operator"
 BUNDLE = {"provisionerClassName": CLASS, "source": {"type": "image", "image": {"ref": "registry.example.com/none:1"}}}
 DEPLOYMENT = {"provisionerClassName": CLASS, "template": {"spec": BUNDLE}}
 
