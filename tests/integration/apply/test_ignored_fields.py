@@ -48,7 +48,7 @@ async def installed(room: Room, document: Manifest, *overrides: Override, **give
 
     async def is_done() -> bool:
         failures[:] = (await room.carry_out(await room.plan(document, overrides=overrides, **given))).failures
-        assert all(one.kind is FailureKind.CONFLICT for one in failures), failures
+        assert all(one.kind is FailureKind.STALE for one in failures), failures
         return not failures
 
     await eventually(is_done, what="it is applied")
