@@ -1,8 +1,8 @@
 """Metrics of single Bundles and BundleDeployments, read from the controllers' caches at each scrape.
 
 Nothing is counted twice: what has left a cache has no series any more, and a replica without caches exports none. Of
-each kind at most `most` objects have series of their own. Those that are not ready come first, so that alerts see them,
-and the rest is counted.
+each kind at most `most` objects have series of their own, and the rest is counted. Those that alerts are about come
+first: objects that are not ready or whose upgrade waits, and certificates that expire soonest.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -80,8 +80,8 @@ class ObjectMetrics(Collector):
     def _certificates(self, names: dict[str, str]) -> GaugeMetricFamily:
         """Take Secrets that a deployment controls alone: others may carry the label that we watch."""
         known = ((names[uid], key.namespace, key.name, end) for key, uid, end in self._expiries() if uid in names)
-        shown = sorted(known)[: self._most]
-        return _family(metrics.SERVING_CERTIFICATE_EXPIRY, ((one[:3], _seconds(one[3])) for one in shown))
+        ends = sorted((at, labels) for *labels, text in known if (at := _seconds(text)) is not None)
+        return _family(metrics.SERVING_CERTIFICATE_EXPIRY, ((labels, at) for at, labels in ends[: self._most]))
 
 
 def _counts(states: dict[str, list[ObjectState]]) -> GaugeMetricFamily:
@@ -96,7 +96,12 @@ def _counts(states: dict[str, list[ObjectState]]) -> GaugeMetricFamily:
 def _first(states: Sequence[ObjectState], most: int) -> Sequence[ObjectState]:
     if len(states) <= most:
         return states
-    return sorted(states, key=lambda one: (one.is_ready, one.name))[:most]
+    return sorted(states, key=_urgency)[:most]
+
+
+def _urgency(one: ObjectState) -> tuple[bool, bool, bool, str]:
+    """Sort by whether an alert may be about it: none is about one that is suspended and not ready."""
+    return one.is_ready or one.is_suspended, one.pending is None, one.is_ready, one.name
 
 
 def _families(states: Sequence[ObjectState]) -> Iterator[GaugeMetricFamily]:
@@ -122,7 +127,7 @@ def _families(states: Sequence[ObjectState]) -> Iterator[GaugeMetricFamily]:
     )
 
 
-def _family(gauge: metrics.ObjectGauge, samples: Iterable[tuple[tuple[str, ...], float | None]]) -> GaugeMetricFamily:
+def _family(gauge: metrics.ObjectGauge, samples: Iterable[tuple[Sequence[str], float | None]]) -> GaugeMetricFamily:
     """Leave out what has no value."""
     family = gauge.family()
     for labels, value in samples:

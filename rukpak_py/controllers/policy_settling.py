@@ -36,16 +36,15 @@ class PolicySettling:
 
     async def look(self) -> None:
         """Nothing to wait for where they are missing or cannot be read: a deployment with an account says so."""
-        began, left = asyncio.get_running_loop().time(), 0.0
+        left = 0.0
         try:
             changes = await asyncio.gather(*map(self._last_change, self._installation.guards()))
             now = await server_time(self._client)
         except RukPakError as error:
             LOG.warning("cannot see how old the admission policies are: %s", error)
         else:
-            age = now - max(changes) if isfinite(now) else 0.0
-            left = max(SETTLE_SECONDS + WHOLE_SECOND - age, 0.0)
-        self._settles_at = began + left
+            left = seconds_to_settle(changed=max(changes), now=now)
+        self._settles_at = asyncio.get_running_loop().time() + left
 
     async def _last_change(self, document: Document) -> float:
         try:
@@ -53,3 +52,9 @@ class PolicySettling:
         except NotFoundError:
             return 0.0
         return last_change(live, 0.0)
+
+
+def seconds_to_settle(*, changed: float, now: float) -> float:
+    """Both by the clocks of API servers, which may differ. `now`: not finite where it is not known."""
+    age = max(now - changed, 0.0) if isfinite(now) else 0.0
+    return max(SETTLE_SECONDS + WHOLE_SECOND - age, 0.0)

@@ -9,7 +9,7 @@ from rukpak_py.controllers.queue import Queue, QueueClosed, Schedule, Turn
 from rukpak_py.controllers.result.errors import reason_of_request
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import LASTING, about, one_reconcile
-from rukpak_py.core.metrics import observe_reconcile
+from rukpak_py.core.metrics import export_bugs_of, observe_reconcile
 
 LASTING_SECONDS = 2.0  # a reconcile that lasts longer waits for slow answers, or has much to do
 
@@ -18,6 +18,7 @@ LOG = logging.getLogger(__name__)
 
 async def work(kind: str, queue: Queue[str], reconcile: Callable[[str, Turn], Awaitable[Schedule]]) -> None:
     """Take keys until the queue is closed. No key's failure ends the worker: the next one may be fine."""
+    export_bugs_of(kind)
     while True:
         try:
             key = await queue.get()

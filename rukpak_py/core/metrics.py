@@ -303,5 +303,10 @@ def exported(collector: Collector) -> Iterator[None]:
         REGISTRY.unregister(collector)
 
 
+def export_bugs_of(kind: str) -> None:
+    """From 0 on: else the first is no increase, and no alert."""
+    RECONCILE_SECONDS.labels(kind, "bug")
+
+
 def observe_reconcile(kind: str, result: str, seconds: float) -> None:
     RECONCILE_SECONDS.labels(kind, result).observe(seconds)

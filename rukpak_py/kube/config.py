@@ -23,7 +23,7 @@ from typing import Any, Protocol
 import yaml
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.credential_plugins import ask_auth_provider, run_plugin
+from rukpak_py.kube.credential_plugins import ExpiringToken, ask_auth_provider, run_plugin
 
 FILE_CHECK_SECONDS = 1.0
 
@@ -81,24 +81,26 @@ class FileToken:
 
 
 class CommandToken:
-    """The token of an exec or OIDC plugin. `ask` runs the plugin and blocks, so it gets a thread, one at a time."""
+    """The token of an exec or OIDC plugin. `ask` runs the plugin and blocks, so it gets a thread, one at a time.
 
-    def __init__(self, ask: Callable[[], str], *, keep_seconds: float = 60.0) -> None:
+    It is asked again only after the token expired or was refused: some plugins prompt their user each time.
+    """
+
+    def __init__(self, ask: Callable[[], ExpiringToken], *, clock: Callable[[], float] = time.time) -> None:
         self._ask = ask
-        self._keep = keep_seconds
-        self._token = ""
-        self._asked = float("-inf")
+        self._clock = clock
+        self._token: ExpiringToken | None = None
         self._lock = asyncio.Lock()
 
     async def token(self) -> str:
         async with self._lock:
-            if time.monotonic() - self._asked >= self._keep:
-                self._token = await asyncio.to_thread(self._ask)
-                self._asked = time.monotonic()
-        return self._token
+            token = self._token
+            if token is None or self._clock() >= token.until:
+                token = self._token = await asyncio.to_thread(self._ask)
+        return token.text
 
     def forget(self) -> None:
-        self._asked = float("-inf")
+        self._token = None
 
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")

@@ -1,17 +1,20 @@
 """Bearer tokens that a kubeconfig does not hold: of a credential plugin (`exec`) or an OIDC login (`auth-provider`).
 
 A plugin is run as client-go runs it: with the environment, the terminal and, when it asks for them, the facts of the
-cluster; its answer is an ExecCredential. Its standard error goes to ours, because logins print there. A login of the
-older kind is left to the `kubernetes` package, which is imported only for it.
+cluster; its answer is an ExecCredential, which holds until it expires or is refused. Its standard error goes to ours,
+because logins print there. A login of the older kind is left to the `kubernetes` package, imported only for it.
 """
 
 import base64
+import math
 import os
 import subprocess
 import sys
+import time
 from collections.abc import Mapping
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, NamedTuple
 
 import msgspec
 
@@ -27,10 +30,17 @@ CLUSTER_FIELDS = (
     "proxy-url",
     "disable-compression",
 )
+LOGIN_SECONDS = 60.0  # for which the token of an OIDC login is kept: its expiry is the official client's business
+
+
+class ExpiringToken(NamedTuple):
+    text: str
+    until: float  # by the wall clock; infinity: until it is refused
 
 
 class _Status(msgspec.Struct):
     token: str = ""
+    expirationTimestamp: Annotated[datetime, msgspec.Meta(tz=True)] | None = None  # noqa: N815 - the name of the API
     clientCertificateData: str = ""  # noqa: N815 - the name of the API
 
 
@@ -40,7 +50,7 @@ class _Credential(msgspec.Struct):
     status: _Status | None = None
 
 
-def run_plugin(plugin: Mapping[str, Any], cluster: Mapping[str, Any], kubeconfig: Path) -> str:
+def run_plugin(plugin: Mapping[str, Any], cluster: Mapping[str, Any], kubeconfig: Path) -> ExpiringToken:
     """The token that the plugin prints. Blocks for as long as the plugin runs, which may be a login."""
     version, interactive = plugin.get("apiVersion"), _is_interactive(plugin, kubeconfig)
     if version not in API_VERSIONS:
@@ -71,7 +81,7 @@ def run_plugin(plugin: Mapping[str, Any], cluster: Mapping[str, Any], kubeconfig
     return _token_of(ran.stdout, version, f"{kubeconfig}: the credential plugin {command}")
 
 
-def ask_auth_provider(kubeconfig: Path, context: str | None) -> str:
+def ask_auth_provider(kubeconfig: Path, context: str | None) -> ExpiringToken:
     """The token of an OIDC login, which the official client renews where it has expired."""
     try:
         from kubernetes import client, config  # noqa: PLC0415 - of the extra `operator`; hardly any kubeconfig needs it
@@ -88,7 +98,7 @@ def ask_auth_provider(kubeconfig: Path, context: str | None) -> str:
     header = configuration.get_api_key_with_prefix("BearerToken", "authorization") or ""
     if not header.startswith("Bearer "):
         raise AccessError(f"{kubeconfig}: its auth-provider gave no bearer token; log in again, or use exec")
-    return str(header.removeprefix("Bearer "))
+    return ExpiringToken(str(header.removeprefix("Bearer ")), time.time() + LOGIN_SECONDS)
 
 
 def _is_interactive(plugin: Mapping[str, Any], kubeconfig: Path) -> bool:
@@ -116,7 +126,7 @@ def _cluster_info(cluster: Mapping[str, Any], kubeconfig: Path) -> dict[str, Any
     return info
 
 
-def _token_of(printed: bytes, version: str, subject: str) -> str:
+def _token_of(printed: bytes, version: str, subject: str) -> ExpiringToken:
     """Nothing that was printed is quoted: it may be a credential."""
     try:
         credential = msgspec.json.decode(printed, type=_Credential)
@@ -126,4 +136,5 @@ def _token_of(printed: bytes, version: str, subject: str) -> str:
         raise AccessError(f"{subject} did not print an ExecCredential of {version}")
     if credential.status is None or not credential.status.token:
         raise AccessError(f"{subject} gave no bearer token; client certificates are not supported")
-    return credential.status.token
+    end = credential.status.expirationTimestamp
+    return ExpiringToken(credential.status.token, end.timestamp() if end is not None else math.inf)

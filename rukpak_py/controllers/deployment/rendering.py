@@ -40,6 +40,7 @@ from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
 BUDGET_BYTES = 64 * 1024 * 1024
+KEPT_OF_A_DEPLOYMENT = 3  # what is wanted, what is installed, and what a rollback would install
 RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
@@ -154,8 +155,8 @@ class Renderer:
 
     def ended(self, uid: str) -> None:
         """Free the room of the deployment's renderings for others."""
-        for key in [key for key in self._kept if key.deployment == uid]:
-            self._size -= self._kept.pop(key).size
+        for key in self._kept_of(uid):
+            self._drop(key)
 
     async def _made(self, attempt: Attempt) -> "MadeContent | NotRendered":
         finished = self._jobs.take(attempt.content.job)
@@ -247,13 +248,21 @@ class Renderer:
         if attempt.state.has_ended:
             return  # nothing would take it out again
         key = attempt.content
-        former = self._kept.pop(key, None)
-        self._size -= former.size if former is not None else 0
+        self._drop(key)
         self._kept[key] = rendered
         self._size += rendered.size
+        for superseded in self._kept_of(key.deployment)[:-KEPT_OF_A_DEPLOYMENT]:
+            self._drop(superseded)
         while self._size > BUDGET_BYTES and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            self._size -= oldest.size
+            self._drop(next(iter(self._kept)))
+
+    def _kept_of(self, uid: str) -> list[ContentKey]:
+        """The one that was used last is the last."""
+        return [key for key in self._kept if key.deployment == uid]
+
+    def _drop(self, key: ContentKey) -> None:
+        former = self._kept.pop(key, None)
+        self._size -= former.size if former is not None else 0
 
     def _served(self, attempt: Attempt) -> Served | None:
         """Served kinds, which an error may be about beside the content."""

@@ -116,6 +116,37 @@ def test_beyond_the_limit_those_that_are_ready_are_left_out() -> None:
     assert ({"kind": BUNDLE_DEPLOYMENT_KIND, "ready": "Unknown"}, 0) in found["rukpak_resources"]
 
 
+def test_beyond_the_limit_those_that_alerts_are_about_come_first() -> None:
+    pending = PendingUpgrade(digest="d", bundle="b", reason="NotApproved", verdict="Safe", since=STARTED)
+    found = scraped(
+        deployed("a-good", condition("Ready", "True")),
+        deployed("b-paused", condition("Ready", "False"), suspend=True),
+        deployed("c-waits", condition("Ready", "True"), pending_upgrade=pending),
+        deployed("d-bad", condition("Ready", "False")),
+        most=2,
+    )
+    assert [labels["name"] for labels, _ in found["rukpak_resource_ready"]] == ["d-bad", "c-waits"]
+    assert [labels["name"] for labels, _ in found["rukpak_resource_upgrade_pending_since_timestamp_seconds"]] == [
+        "c-waits"
+    ]
+
+
+def test_beyond_the_limit_certificates_that_expire_last_are_left_out() -> None:
+    """Times may have any offset from UTC: their order is not that of their texts. Odd ones take no place."""
+    expiries = [
+        (ObjectKey("", "Secret", "shop", name), "uid-of-shop", end)
+        for name, end in [
+            ("a-odd", "soon"),
+            ("b-last", "2027-01-01T00:00:00+00:00"),
+            ("c-first", "2026-01-02T01:00:00+09:00"),
+            ("d-second", "2026-01-02T00:00:00+00:00"),
+        ]
+    ]
+    found = scraped(deployed("shop"), expiries=expiries, most=2)
+    shown = found["rukpak_serving_certificate_expiry_timestamp_seconds"]
+    assert [labels["secret"] for labels, _ in shown] == ["c-first", "d-second"]
+
+
 def test_without_metrics_of_single_objects_their_number_is_left() -> None:
     found = scraped(deployed("shop"), per_object=False)
     assert set(found) == {"rukpak_resources"}

@@ -10,6 +10,7 @@ from rukpak_py.controllers import reconcile_loop as worker_module
 from rukpak_py.controllers.queue import SETTLED, BackOff, Queue, Schedule, Turn
 from rukpak_py.controllers.reconcile_loop import failed, work
 from rukpak_py.core.errors import AccessError, ConflictError, ContentError, RukPakError, UnavailableError
+from tests.scrapes import samples
 from tests.waiting import until
 
 NEVER = 3600.0
@@ -168,3 +169,12 @@ async def test_a_worker_tells_whether_it_is_an_attempt() -> None:
     bench.queue.close()
     await worker
     assert [turn.is_attempt for turn in bench.turns] == [True, False, True]
+
+
+async def test_bugs_are_exported_before_the_first_one() -> None:
+    """The alert about them looks for an increase, and a series that begins at 1 has none."""
+    queue: Queue[str] = Queue(back_off=SOON)
+    queue.close()
+    await work("OfThisTest", queue, Bench().reconcile)
+    labels = frozenset({"kind": "OfThisTest", "result": "bug"}.items())
+    assert samples("rukpak_reconcile_duration_seconds_count")[labels] == 0

@@ -13,7 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.config import FILE_CHECK_SECONDS, CommandToken, FileToken, load_connection
+from rukpak_py.kube.config import FILE_CHECK_SECONDS, FileToken, load_connection
 
 
 @pytest.fixture(scope="session")
@@ -184,16 +184,3 @@ async def test_a_token_that_was_refused_is_read_at_once(tmp_path: Path) -> None:
 async def test_a_token_file_that_is_missing_is_an_access_error(tmp_path: Path) -> None:
     with pytest.raises(AccessError, match="cannot read the API server token file"):
         await FileToken(tmp_path / "none").token()
-
-
-async def test_a_plugin_is_asked_once_until_its_token_is_refused() -> None:
-    asked: list[int] = []
-
-    def ask() -> str:
-        asked.append(1)
-        return f"t-{len(asked)}"
-
-    token = CommandToken(ask)
-    assert [await token.token(), await token.token()] == ["t-1", "t-1"]
-    token.forget()
-    assert await token.token() == "t-2"

@@ -1,6 +1,7 @@
 """Credential plugins of kubeconfigs and OIDC logins: how a plugin is called, and how each failure is told."""
 
 import base64
+import math
 import sys
 import time
 from collections.abc import Callable
@@ -11,16 +12,17 @@ import orjson
 import pytest
 
 from rukpak_py.core.errors import AccessError
-from rukpak_py.kube.config import load_connection
-from rukpak_py.kube.credential_plugins import CLUSTER_CONFIG, ask_auth_provider
+from rukpak_py.kube.config import CommandToken, load_connection
+from rukpak_py.kube.credential_plugins import CLUSTER_CONFIG, ExpiringToken, ask_auth_provider, run_plugin
 
 V1 = "client.authentication.k8s.io/v1"
 BETA = "client.authentication.k8s.io/v1beta1"
 Ask = Callable[..., Any]
 
 
-def credential(token: str = "t-1", version: str = V1) -> str:  # noqa: S107 - no password
-    return orjson.dumps({"apiVersion": version, "kind": "ExecCredential", "status": {"token": token}}).decode()
+def credential(token: str = "t-1", version: str = V1, **status: Any) -> str:  # noqa: S107 - no password
+    made = {"apiVersion": version, "kind": "ExecCredential", "status": {"token": token, **status}}
+    return orjson.dumps(made).decode()
 
 
 def write_kubeconfig(path: Path, user: dict[str, Any], cluster: dict[str, Any] | None = None) -> Path:
@@ -102,10 +104,57 @@ async def test_the_plugin_learns_of_the_cluster_when_it_asks(ask: Ask, tmp_path:
 
 
 @pytest.mark.parametrize(
+    ("until", "asked_again"),
+    [(math.inf, None), (1000.0, 1000.0), (0.0, 0.0)],
+    ids=["no-expiry", "expiry", "expired-already"],
+)
+async def test_a_plugin_is_asked_again_once_its_token_has_expired(until: float, asked_again: float | None) -> None:
+    """Some prompt their user, each time."""
+    now, asked = 0.0, 0
+
+    def ask_plugin() -> ExpiringToken:
+        nonlocal asked
+        asked += 1
+        return ExpiringToken(f"t-{asked}", until)
+
+    token = CommandToken(ask_plugin, clock=lambda: now)
+    assert await token.token() == "t-1"
+    for now in (0.0, 999.0, 1000.0, 86_400.0):
+        before = asked
+        await token.token()
+        assert (asked > before) == (asked_again is not None and now >= asked_again)
+
+
+async def test_a_plugin_is_asked_again_once_its_token_was_refused() -> None:
+    given = iter(["t-1", "t-2"])
+    token = CommandToken(lambda: ExpiringToken(next(given), math.inf))
+    assert [await token.token(), await token.token()] == ["t-1", "t-1"]
+    token.forget()
+    assert await token.token() == "t-2"
+
+
+@pytest.mark.parametrize(
+    ("status", "until"),
+    [
+        ({}, math.inf),
+        ({"expirationTimestamp": None}, math.inf),
+        ({"expirationTimestamp": "2026-01-02T03:04:05Z"}, 1767323045.0),
+        ({"expirationTimestamp": "2026-01-02T05:04:05+02:00"}, 1767323045.0),
+    ],
+)
+def test_expiry_of_a_token_is_that_which_the_plugin_prints(
+    tmp_path: Path, status: dict[str, Any], until: float
+) -> None:
+    plugin = {"apiVersion": V1, "command": "echo", "args": [credential(**status)], "interactiveMode": "Never"}
+    assert run_plugin(plugin, {}, tmp_path / "config") == ("t-1", until)
+
+
+@pytest.mark.parametrize(
     ("script", "plugin", "said"),
     [
         ("exit 3", {}, "plugin ended with exit code 3"),
         ("echo hunter2", {}, "did not print an ExecCredential"),
+        (f"echo '{credential(expirationTimestamp='soon')}'", {}, "did not print an ExecCredential"),
         ("echo '{}'", {}, f"did not print an ExecCredential of {V1}"),
         (f"echo '{credential(version=BETA)}'", {}, f"did not print an ExecCredential of {V1}"),
         (f"echo '{credential('')}'", {}, "gave no bearer token; client certificates are not supported"),

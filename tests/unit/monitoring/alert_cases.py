@@ -80,8 +80,8 @@ CASES = [
     ),
     AlertCase(
         alert="RukPakReconcileBug",
-        series={f'{RECONCILES}{{kind="Bundle", result="bug"}}': "_x5 1x5 2x60"},
-        fires={14: {"kind": "Bundle"}},
+        series={f'{RECONCILES}{{kind="Bundle", result="bug"}}': "0x5 1x60"},
+        fires={7: {"kind": "Bundle"}},
         silent=(5, 50),
     ),
     AlertCase(

@@ -206,6 +206,17 @@ async def test_beyond_the_budget_what_was_not_used_longest_goes(monkeypatch: pyt
     assert bench.content.renders == 4
 
 
+async def test_of_a_deployment_the_renderings_that_were_used_last_are_kept() -> None:
+    """Each upgrade and each change of values makes another, and nothing asks for the former ones."""
+    bench = Bench(config_map("a"))
+    other = await bench.rendered(uid="other", prune=Prune(enabled=False))
+    made = [await bench.rendered(config={"x": number}) for number in range(10)]
+    kept = [one for one in bench.renderer._kept.values() if one is not other]
+    assert kept == made[-module.KEPT_OF_A_DEPLOYMENT :]
+    assert bench.renderer._size == sum(one.size for one in (other, *kept))
+    assert await bench.rendered(uid="other", prune=Prune(enabled=False)) is other
+
+
 async def test_a_rendering_larger_than_the_budget_is_still_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BUDGET_BYTES", 1)
     bench = Bench(config_map("a"))
