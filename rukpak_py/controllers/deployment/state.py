@@ -44,7 +44,7 @@ from rukpak_py.formats.helm.cluster_view import Lookup
 from rukpak_py.kube.pace import Pace
 
 REMEMBERED_UIDS = 4096
-REMEMBERED_CONTENTS = 32  # of one deployment: edits that were rendered and are of no interest any more
+REMEMBERED_CONTENTS = 4  # of one deployment: what is wanted, what is installed, and edits in between
 
 
 @dataclass(slots=True)
