@@ -15,8 +15,9 @@ def generate(**chosen: Any) -> None:
     """Write the annotations and the Dockerfile of a bundle.
 
     metadata/annotations.yaml goes beside the manifests, bundle.Dockerfile into the working directory. Existing
-    files are replaced.
+    files are replaced; annotations and labels of other tools are kept.
 
-    Without --package or --channels they are read from the package manifest beside the bundle's directory.
+    Without --package or --channels they are read from the package manifest beside the bundle's directory, or else from
+    the annotations that are there.
     """
     print_lines(carry_out(make_plan(PackagingOptions(**chosen))))

@@ -9,7 +9,8 @@ from typing import IO
 import click
 
 from rukpak_py.cli.packaging.layouts import write
-from rukpak_py.cli.packaging.plan import PackagingPlan, shown
+from rukpak_py.cli.packaging.names import shown
+from rukpak_py.cli.packaging.plan import DOCKERFILE, PackagingPlan
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.reports.text import lines_of_findings
 from rukpak_py.cli.terminal import Style, clean
@@ -39,14 +40,17 @@ def is_fit(plan: PackagingPlan, stream: IO[str]) -> bool:
 
 
 def carry_out(plan: PackagingPlan) -> Iterator[str]:
-    if (inferred := plan.inferred) is not None:
+    if (origin := plan.origin) is not None:
         labels = plan.labels
         default = f", default channel {labels.default_channel}" if labels.default_channel else ""
-        found = f"package {labels.package}, channels {labels.channels}{default}"
-        yield clean(f"inferred {found} (with {inferred.manifest})")
+        yield clean(f"package {labels.package}, channels {labels.channels}{default} (from {origin.file})")
     for file in plan.files:
         outcome = write(file.path, file.content, mode=file.mode)
         yield clean(f"{outcome} {shown(file.path)}")
         yield from (clean(f"dropped from {shown(file.path)}: {what}") for what in file.lost)
     for kept in plan.kept:
         yield clean(f"kept {kept}")
+    for missing in plan.missing:
+        yield clean(f"not in the image: {missing}")
+    for differing in plan.differing:
+        yield clean(f"label {differing} as in {DOCKERFILE}")

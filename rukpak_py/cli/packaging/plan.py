@@ -5,76 +5,50 @@ directory, and its paths start there. The image holds what the two directories h
 directory that do not come from the input are still in it, and are told.
 
 `generate` and `build` share options, and the directory, which must hold manifests; a whole bundle in its place is a
-common mistake. Where a generated file replaces one that a user has added to, the losses are told: only additions count,
-because a channel that changes is what the user asked for. Comments do not count.
+common mistake. Annotations and labels with other keys than ours are kept. What else a generated file loses of the one
+that it replaces is told. Comments do not count.
 """
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from rukpak_py.content import yaml
+from rukpak_py.cli.packaging.names import (
+    FoundAnnotations,
+    GivenNames,
+    Origin,
+    choose_labels,
+    read_annotations,
+    shown,
+)
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.manifests import MANIFESTS
-from rukpak_py.formats.registry_v1.metadata.annotations import catalog_annotations
+from rukpak_py.formats.registry_v1.bundle_dockerfile import (
+    TESTS,
+    Places,
+    contradicted,
+    dockerfile,
+    lost_lines,
+    read_dockerfile,
+    with_labels,
+)
 from rukpak_py.formats.registry_v1.packaging import (
     CHART,
-    Inferred,
+    OWN_KEYS,
     Labels,
     annotations_file,
     differences,
-    dockerfile,
     first_document,
-    infer,
     media_type,
-    no_bundle_directory,
 )
 from rukpak_py.sources.image.layers import WHITEOUT
 from rukpak_py.sources.local_directory import read_directory
-
-_ANNOTATIONS = "annotations"
-
-
-def lost_annotations(existing: bytes, labels: Labels) -> Iterator[str]:
-    """Members of the file, and of its `annotations`. What cannot be parsed, or is no mapping, is lost as a whole."""
-    try:
-        found = yaml.load(existing)
-    except ContentError:
-        found = None
-    if not isinstance(found, dict):
-        yield from ["everything"] if existing.strip() else []
-        return
-    annotations = found.get(_ANNOTATIONS)
-    if isinstance(annotations, dict):
-        yield from (f"{key}: {value}" for key, value in annotations.items() if key not in labels.values())
-    yield from (str(key) for key in found if key != _ANNOTATIONS)
-
-
-def lost_lines(existing: bytes, generated: bytes, labels: Labels) -> Iterator[str]:
-    """Lines of a Dockerfile, apart from those that are always generated and now say something else."""
-    kept = set(generated.decode().splitlines())
-    for line in existing.decode(errors="replace").splitlines():
-        words = line.split()
-        if line in kept or not words or words[0].startswith("#") or _is_generated(words, labels):
-            continue
-        yield " ".join(words)
-
-
-def _is_generated(words: list[str], labels: Labels) -> bool:
-    match words:
-        case ["LABEL", label]:
-            return label.partition("=")[0] in labels.values()
-        case ["COPY", _, target]:
-            return target in {"/manifests/", "/metadata/"}
-        case _:
-            return False
-
 
 _DOCUMENTS = {".yaml", ".yml", ".json"}
 
@@ -93,6 +67,10 @@ class PackagingOptions:
     base_image: str = "scratch"
     overwrite: bool = True
 
+    @property
+    def names(self) -> GivenNames:
+        return GivenNames(package=self.package, channels=self.channels, default_channel=self.default_channel)
+
 
 def generating_options(command: F) -> F:
     """Adds them; the command takes them as `**chosen` and makes PackagingOptions of them."""
@@ -101,8 +79,8 @@ def generating_options(command: F) -> F:
         click.option(
             "-d", "--directory", type=directory, required=True, metavar="DIR", help="The directory of the manifests."
         ),
-        click.option("-p", "--package", default="", help="Name of the package. Default: from the package manifest."),
-        click.option("-c", "--channels", default="", help="Channels, separated by commas. Default: as for --package."),
+        click.option("-p", "--package", default="", help="Name of the package. Default: from other files."),
+        click.option("-c", "--channels", default="", help="Channels, separated by commas. Default: from other files."),
         click.option("-e", "--default", "default_channel", default="", help="The default channel."),
         click.option(
             "-u",
@@ -146,7 +124,7 @@ def _is_manifest(file: Path) -> bool:
 DOCKERFILE = "bundle.Dockerfile"
 ANNOTATIONS = "annotations.yaml"
 METADATA = "metadata"
-_GIVE = "give --package and --channels (and --default, if it is not the first channel by name)"
+_TEST_CONFIG = "operators.operatorframework.io.test.config.v1"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -160,9 +138,11 @@ class PlannedFile:
 @dataclass(frozen=True, kw_only=True)
 class PackagingPlan:
     labels: Labels
-    inferred: Inferred | None
+    origin: Origin | None  # of package and channels, where they are not given
     files: list[PlannedFile]
     kept: list[str]  # with why, for people
+    missing: list[str]  # in the image, for people
+    differing: list[str]  # labels of the Dockerfile that are others in the annotations, for people
     tree: Tree  # of the image
     places: tuple[Path, ...]  # what generating reads and writes: nothing else may be written there
 
@@ -171,6 +151,8 @@ class PackagingPlan:
 class _Files:
     planned: list[PlannedFile] = field(default_factory=list)
     kept: list[str] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    differing: list[str] = field(default_factory=list)
 
 
 def make_plan(request: PackagingOptions) -> PackagingPlan:
@@ -180,67 +162,54 @@ def make_plan(request: PackagingOptions) -> PackagingPlan:
     check_holds_manifests(request.directory)
     manifests = read_directory(source, limits=Limits.from_environment())
     kind = media_type(manifests, shown=str(source))
-    inferred = None if request.package and request.channels else _inferred(source)
-    labels = _labels(request, kind, inferred)
     root = source.parent if request.output_directory is None else _absolute(request.output_directory)
     metadata = _read(root / METADATA)
+    existing = read_annotations(root / METADATA / ANNOTATIONS, metadata.get(ANNOTATIONS))
+    labels, origin = choose_labels(request.names, kind, source, existing)
     files = _Files()
+    tests, tests_source = _tests(source, labels, origin, files)
     if request.output_directory is not None:
         manifests = _plan_copies(source, root / MANIFESTS, manifests, files, overwrite=request.overwrite)
         source = root / MANIFESTS
-    annotations = _plan_annotations(root / METADATA / ANNOTATIONS, metadata, labels, files, request)
-    _plan_dockerfile(labels, source, root / METADATA, files, request)
-    places = (_absolute(request.directory), source, root / METADATA, Path(DOCKERFILE).absolute())
-    tree = _image_tree({MANIFESTS: manifests, METADATA: _overlaid(metadata, {ANNOTATIONS: annotations})}, files)
-    return PackagingPlan(
-        labels=labels, inferred=inferred, files=files.planned, kept=files.kept, tree=tree, places=places
+        if tests_source is not None:
+            tests = _plan_copies(tests_source, root / TESTS, tests, files, overwrite=request.overwrite)
+            tests_source = root / TESTS
+    annotations = _plan_annotations(existing, labels, files, request)
+    copied = Places(
+        manifests=shown(source),
+        metadata=shown(root / METADATA),
+        tests=None if tests_source is None else (shown(tests_source), TESTS),
     )
-
-
-def shown(path: Path) -> str:
-    """Relative to the working directory, with `/` on every system."""
-    return Path(os.path.relpath(path)).as_posix()
+    labels = _plan_dockerfile(labels, copied, files, request)
+    read = [] if tests_source is None else [tests_source]
+    places = (_absolute(request.directory), source, root / METADATA, *read, Path(DOCKERFILE).absolute())
+    directories = {MANIFESTS: manifests, METADATA: _overlaid(metadata, {ANNOTATIONS: annotations})}
+    if tests_source is not None:
+        directories[TESTS.rstrip("/")] = tests
+    return PackagingPlan(
+        labels=labels,
+        origin=origin,
+        files=files.planned,
+        kept=files.kept,
+        missing=files.missing,
+        differing=files.differing,
+        tree=_image_tree(directories, files),
+        places=places,
+    )
 
 
 def _absolute(path: Path) -> Path:
     return Path(os.path.abspath(path))  # noqa: PTH100 - without `..`, and without following links
 
 
-def _inferred(source: Path) -> Inferred:
-    try:
-        return _looked_up(source)
-    except ContentError as error:
-        raise ContentError(f"{error}\n{_GIVE}") from error
-
-
-def _looked_up(source: Path) -> Inferred:
-    """Only files that lie directly in directories beside this one are looked at."""
-    builder = TreeBuilder()
-    for child in sorted(source.parent.iterdir()):
-        if not child.is_dir():
-            _add_file(builder, child.name, child)
-        elif child == source or not no_bundle_directory(child.name):
-            builder.add_directory(child.name)
-            for file in sorted(child.iterdir()):
-                _add_file(builder, f"{child.name}/{file.name}", file)
-    return infer(builder.build(), source.name, shown=str(source.parent))
-
-
-def _add_file(builder: TreeBuilder, path: str, file: Path) -> None:
-    if file.is_file() and file.stat().st_size <= Limits.from_environment().yaml_bytes:
-        builder.add(path, file.read_bytes())
-
-
-def _labels(request: PackagingOptions, kind: str, inferred: Inferred | None) -> Labels:
-    channels = request.channels or (inferred.channels if inferred else "")
-    if not channels:
-        raise ContentError(f"error interpreting channels, please manually input channels instead\n{_GIVE}")
-    return Labels(
-        media_type=kind,
-        package=request.package or (inferred.package if inferred else ""),
-        channels=channels,
-        default_channel=request.default_channel or (inferred.default_channel if inferred else ""),
-    )
+def _tests(source: Path, labels: Labels, origin: Origin | None, files: _Files) -> tuple[Tree, Path | None]:
+    """Tests beside the manifests, and their directory. In the old layout, that beside them is of no one version."""
+    where = source.parent / TESTS
+    if (origin is None or not origin.is_package) and where.is_dir():
+        return read_directory(where, limits=Limits.from_environment()), where
+    if (named := labels.others.get(_TEST_CONFIG)) is not None:
+        files.missing.append(f"{shown(where)}, which {_TEST_CONFIG}: {named} needs")
+    return TreeBuilder().build(), None
 
 
 def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, overwrite: bool) -> Tree:
@@ -260,33 +229,37 @@ def _plan_copies(source: Path, target: Path, manifests: Tree, files: _Files, *, 
     return _overlaid(existing, copied)
 
 
-def _plan_annotations(path: Path, metadata: Tree, labels: Labels, files: _Files, request: PackagingOptions) -> bytes:
-    content = annotations_file(labels)
-    if not request.overwrite and (existing := metadata.get(path.name)) is not None:
-        if wrong := differences(_annotations(existing, path), labels):
-            raise ContentError(f"{wrong}\n{shown(path)} already exists; --overwrite replaces it")
-        files.kept.append(f"{shown(path)} (up to date)")
-        return existing
-    lost = tuple(lost_annotations(metadata.get(path.name, b""), labels))
-    files.planned.append(PlannedFile(path=path, content=content, lost=lost))
+def _plan_annotations(existing: FoundAnnotations, labels: Labels, files: _Files, request: PackagingOptions) -> bytes:
+    if existing.data is not None and not request.overwrite:
+        if wrong := differences(existing.values, labels):
+            raise ContentError(f"{wrong}\n{shown(existing.path)} already exists; --overwrite replaces it")
+        files.kept.append(f"{shown(existing.path)} (up to date)")
+        return existing.data
+    content = annotations_file(labels, existing.members)
+    lost = tuple(f"{key}: {value}" for key, value in existing.values.items() if key not in labels.values())
+    files.planned.append(PlannedFile(path=existing.path, content=content, lost=lost))
     return content
 
 
-def _annotations(existing: bytes, path: Path) -> dict[str, str]:
-    try:
-        return catalog_annotations(yaml.load(existing)) or {}
-    except ContentError as error:
-        raise ContentError(f"{shown(path)}: {error}") from error
-
-
-def _plan_dockerfile(labels: Labels, manifests: Path, metadata: Path, files: _Files, request: PackagingOptions) -> None:
+def _plan_dockerfile(labels: Labels, copied: Places, files: _Files, request: PackagingOptions) -> Labels:
+    """Return the labels with those that stand in the Dockerfile alone."""
     path = Path(DOCKERFILE).absolute()
-    if not request.overwrite and path.exists():
-        files.kept.append(f"{DOCKERFILE} (not read; --overwrite replaces it)")
-        return
-    content = dockerfile(labels, base_image=request.base_image, manifests=shown(manifests), metadata=shown(metadata))
-    lost = tuple(lost_lines(path.read_bytes(), content, labels)) if path.is_file() else ()
+    found = read_dockerfile(path.read_bytes()) if path.is_file() else None
+    is_kept = path.exists() and not request.overwrite
+    if found is not None and found.is_of(copied):
+        replaced = frozenset() if is_kept else OWN_KEYS
+        files.differing += contradicted(found, labels, but=replaced)
+        labels = with_labels(labels, found)
+        files.missing += [f"`{one}` of {DOCKERFILE}" for one in found.others if is_kept]
+    if is_kept:
+        is_read = found is not None and found.is_of(copied)
+        why = "its labels are in the image" if is_read else f"not read: it does not copy {copied.manifests}"
+        files.kept.append(f"{DOCKERFILE} ({why}; --overwrite replaces it)")
+        return labels
+    content = dockerfile(labels, copied, base_image=request.base_image)
+    lost = () if found is None else tuple(lost_lines(found, labels, copied, request.base_image))
     files.planned.append(PlannedFile(path=path, content=content, lost=lost))
+    return labels
 
 
 def _read(directory: Path) -> Tree:

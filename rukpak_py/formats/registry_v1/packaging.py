@@ -1,8 +1,8 @@
-"""The files that `opm alpha bundle generate` writes for manifests: annotations.yaml, and a Dockerfile with labels.
+"""Annotations of a bundle, as `opm alpha bundle generate` writes them, and package and channels of the old layout.
 
-The bytes are opm's: annotations sorted by key, labels in an order of their own, an empty line behind the labels only
-when the last of them is the default channel. Nothing is quoted in a Dockerfile, so texts that could end a line, or join
-it with the next one, are refused.
+The bytes are opm's: annotations are sorted by key. Others than those that it writes are kept beside them, because
+catalogs choose bundles by them. The same values are labels of the image; in a Dockerfile opm quotes nothing, so texts
+that could end a line, or join it with the next one, are refused.
 
 Package and channels of a bundle in the old layout, a directory of bundles beside a package manifest, are inferred. A
 bundle belongs to a channel when the channel's head leads to it by `replaces` and `skips`. Messages are opm's. Where opm
@@ -10,7 +10,7 @@ fails because of a directory that is no bundle, hidden ones and `metadata` (it w
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 from rukpak_py.content import yaml
@@ -27,8 +27,13 @@ REGISTRY = "registry+v1"
 PLAIN = "plain"
 CHART = "Chart.yaml"
 _PREFIX: Final = "operators.operatorframework.io.bundle."
-_MANIFESTS: Final = "manifests/"
-_METADATA: Final = "metadata/"
+MANIFESTS_PATH: Final = "manifests/"
+METADATA_PATH: Final = "metadata/"
+_DEFAULT_CHANNEL: Final = "channel.default.v1"
+OWN_KEYS: Final = frozenset(
+    f"{_PREFIX}{key}"
+    for key in ("mediatype.v1", "manifests.v1", "metadata.v1", "package.v1", "channels.v1", _DEFAULT_CHANNEL)
+)
 
 
 def media_type(manifests: Tree, *, shown: str) -> str:
@@ -60,38 +65,36 @@ class Labels:
     package: str
     channels: str  # separated by commas
     default_channel: str = ""  # empty: not said
+    others: Mapping[str, str] = field(default_factory=dict)  # annotations with other keys than ours, kept as they are
 
     def __post_init__(self) -> None:
         for what in ("package", "channels", "default_channel"):
             check_line(getattr(self, what), what.replace("_", " "))
 
-    def values(self) -> dict[str, str]:
+    def own(self) -> dict[str, str]:
         """Values by key, in the order of a Dockerfile."""
         found = {
             "mediatype.v1": self.media_type,
-            "manifests.v1": _MANIFESTS,
-            "metadata.v1": _METADATA,
+            "manifests.v1": MANIFESTS_PATH,
+            "metadata.v1": METADATA_PATH,
             "package.v1": self.package,
             "channels.v1": self.channels,
-            "channel.default.v1": self.default_channel,
+            _DEFAULT_CHANNEL: self.default_channel,
         }
-        return {f"{_PREFIX}{key}": value for key, value in found.items() if value or key != "channel.default.v1"}
+        return {f"{_PREFIX}{key}": value for key, value in found.items() if value or key != _DEFAULT_CHANNEL}
+
+    def values(self) -> dict[str, str]:
+        return {**self.own(), **self.others}
+
+    def with_others(self, found: Mapping[str, str]) -> "Labels":
+        """Labels with those of the found ones that have other keys than ours."""
+        return replace(self, others={key: value for key, value in sorted(found.items()) if key not in OWN_KEYS})
 
 
-def annotations_file(labels: Labels) -> bytes:
-    text = "".join(dump_all([{"annotations": dict(sorted(labels.values().items()))}]))
+def annotations_file(labels: Labels, members: Mapping[str, Any] | None = None) -> bytes:
+    """`members`: what the file has beside its annotations."""
+    text = "".join(dump_all([{"annotations": dict(sorted(labels.values().items())), **(members or {})}]))
     return text.removeprefix("---\n").encode()
-
-
-def dockerfile(labels: Labels, *, base_image: str, manifests: str, metadata: str) -> bytes:
-    """`manifests` and `metadata` are paths relative to the directory that the image is built in."""
-    for value, what in ((base_image, "base image"), (manifests, "directory"), (metadata, "directory")):
-        check_line(value, what)
-    lines = [f"FROM {base_image}", ""]
-    lines += [f"LABEL {key}={value}" for key, value in labels.values().items()]
-    lines += [""] if labels.default_channel else []
-    lines += [f"COPY {manifests} /{_MANIFESTS}", f"COPY {metadata} /{_METADATA}"]
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 def check_line(value: str, what: str) -> None:
@@ -106,7 +109,7 @@ def differences(found: Mapping[str, str], labels: Labels) -> str:
 
 
 def _differences(found: Mapping[str, str], labels: Labels) -> Iterator[str]:
-    for key, value in labels.values().items():
+    for key, value in labels.own().items():
         if key not in found:
             yield f"Missing field: {key}"
         elif found[key] != value:

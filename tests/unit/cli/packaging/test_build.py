@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from typing import Never
+from typing import Any, Never
 
 import pytest
 
@@ -15,6 +15,7 @@ from tests.unit.cli.packaging.test_generate import files_in, fill
 from tests.unit.cli.running import CommandLine, run_python
 
 GIVEN = ("bundle", "build", "-d", "b/manifests", "-p", "demo", "-c", "stable", "-e", "stable")
+TEST_CONFIG = "operators.operatorframework.io.test.config.v1"
 BUILDER = """#!/bin/sh
 for word in "$@"; do echo "<$word>"; done > {record}
 pwd >> {record}
@@ -30,6 +31,15 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     manifests = {path: content for path, content in bundle().items() if path.startswith("manifests/")}
     fill(tmp_path / "b", manifests)
     return tmp_path
+
+
+def labels_in(layout: Path) -> dict[str, str]:
+    def blob(digest: str) -> Any:
+        return json.loads((layout / "blobs" / digest.replace(":", "/")).read_bytes())
+
+    [manifest] = json.loads((layout / "index.json").read_bytes())["manifests"]
+    labels: dict[str, str] = blob(blob(manifest["digest"])["config"]["digest"])["config"]["Labels"]
+    return labels
 
 
 @pytest.mark.parametrize("output", ["image", "image.tar", "v1.0", "place/image.tar"])
@@ -101,11 +111,47 @@ def test_files_that_are_there_are_kept(rukpakctl: CommandLine, here: Path) -> No
     ran = rukpakctl(*GIVEN, "--output", "image.tar")
     assert ran.err == (
         "kept b/metadata/annotations.yaml (up to date)\n"
-        "kept bundle.Dockerfile (not read; --overwrite replaces it)\n"
+        "kept bundle.Dockerfile (not read: it does not copy b/manifests; --overwrite replaces it)\n"
         "replaced image.tar\n"
     )
     assert open_tree(here / "image.tar")["metadata/annotations.yaml"] == annotations.read_bytes()
     assert rukpakctl(*GIVEN, "--output", "image.tar", "-o").err.startswith("replaced b/metadata/annotations.yaml\n")
+
+
+def test_labels_of_other_tools_and_tests_are_in_the_image(rukpakctl: CommandLine, here: Path) -> None:
+    rukpakctl(*GIVEN, "--output", "image.tar")
+    annotations = here / "b/metadata/annotations.yaml"
+    annotations.write_text(annotations.read_text() + "  com.redhat.openshift.versions: v4.12\n  other: a\n")
+    fill(here, {"b/tests/scorecard/config.yaml": b"kind: Configuration\n"})
+    (here / "bundle.Dockerfile").write_text(
+        "FROM scratch\n"
+        "LABEL other=b \\\n  com.redhat.delivery.backport=true\n"
+        "LABEL variable=$X\n"
+        "COPY b/manifests /manifests/\n"
+        "COPY LICENSE /licenses/\n"
+    )
+    ran = rukpakctl(*GIVEN, "--output", "image")
+    assert ran.err == (
+        "kept b/metadata/annotations.yaml (up to date)\n"
+        "kept bundle.Dockerfile (its labels are in the image; --overwrite replaces it)\n"
+        "not in the image: `LABEL variable=$X` of bundle.Dockerfile\n"
+        "not in the image: `COPY LICENSE /licenses/` of bundle.Dockerfile\n"
+        "label other=a, not b as in bundle.Dockerfile\n"
+        "wrote image\n"
+    )
+    found = labels_in(here / "image")
+    assert {key: value for key, value in found.items() if "bundle" not in key} == {
+        "com.redhat.openshift.versions": "v4.12",
+        "com.redhat.delivery.backport": "true",
+        "other": "a",
+    }
+    assert open_tree(here / "image")["tests/scorecard/config.yaml"] == b"kind: Configuration\n"
+
+
+def test_tests_that_the_annotations_name_and_that_are_not_there_are_told(rukpakctl: CommandLine, here: Path) -> None:
+    fill(here, {"b/metadata/annotations.yaml": f"annotations: {{{TEST_CONFIG}: tests/scorecard/}}".encode()})
+    ran = rukpakctl(*GIVEN, "-o", "--output", "image")
+    assert f"not in the image: b/tests/scorecard, which {TEST_CONFIG}: tests/scorecard/ needs\n" in ran.err
 
 
 @pytest.mark.parametrize(

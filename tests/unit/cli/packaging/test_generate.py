@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.content import yaml
 from tests.unit.bundles import csv_document, tree_of
 from tests.unit.cli.running import CommandLine
 
@@ -66,13 +67,10 @@ def test_paths_of_the_dockerfile_start_in_the_working_directory(
 
 
 def test_both_files_are_replaced_and_that_is_told(rukpakctl: CommandLine, here: Path) -> None:
-    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": b"old", "bundle.Dockerfile": b"old"})
+    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": b"annotations: {}", "bundle.Dockerfile": b"old"})
     first = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
     assert first.out == (
-        "replaced b/metadata/annotations.yaml\n"
-        "dropped from b/metadata/annotations.yaml: everything\n"
-        "replaced bundle.Dockerfile\n"
-        "dropped from bundle.Dockerfile: old\n"
+        "replaced b/metadata/annotations.yaml\nreplaced bundle.Dockerfile\ndropped from bundle.Dockerfile: old\n"
     )
     again = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
     assert again.out == "unchanged b/metadata/annotations.yaml\nunchanged bundle.Dockerfile\n"
@@ -132,12 +130,14 @@ def test_package_and_channels_are_found_in_the_old_layout(rukpakctl: CommandLine
     fill(here, {"demo/1.2.3/csv.yaml": CSV, "demo/demo.package.yaml": manifest})
     ran = rukpakctl("bundle", "generate", "-d", "demo/1.2.3")
     assert ran.out == (
-        "inferred package demo, channels stable, default channel stable (with demo.package.yaml)\n"
+        "package demo, channels stable, default channel stable (from demo.package.yaml)\n"
         "wrote demo/metadata/annotations.yaml\n"
         "wrote bundle.Dockerfile\n"
     )
     again = rukpakctl("bundle", "generate", "-d", "demo/1.2.3", "-c", "beta")
-    assert again.out.splitlines()[0].startswith("inferred package demo, channels beta, default channel stable")
+    assert again.out.splitlines()[0].startswith(
+        "package demo, channels beta, default channel stable (from demo.package.yaml)"
+    )
 
 
 def test_with_package_and_channels_nothing_is_inferred(rukpakctl: CommandLine, here: Path) -> None:
@@ -179,9 +179,7 @@ def test_failures_write_nothing(
 
 
 def test_losses_of_replaced_files_are_listed(rukpakctl: CommandLine, here: Path) -> None:
-    annotations = (
-        f"annotations:\n  {PREFIX}package.v1: old\n  {PREFIX}channel.default.v1: a\n  com.example/x: v4\nmore: 1\n"
-    )
+    annotations = f"annotations:\n  {PREFIX}package.v1: old\n  {PREFIX}channel.default.v1: a\n"
     lines = [
         "FROM base:1",
         "",
@@ -190,6 +188,7 @@ def test_losses_of_replaced_files_are_listed(rukpakctl: CommandLine, here: Path)
         "LABEL com.example/x=v4",
         "COPY elsewhere /manifests/",
         "COPY tests/scorecard /tests/scorecard/",
+        "RUN true",
     ]
     fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": annotations.encode()})
     fill(here, {"bundle.Dockerfile": "\n".join(lines).encode()})
@@ -197,13 +196,69 @@ def test_losses_of_replaced_files_are_listed(rukpakctl: CommandLine, here: Path)
     assert ran.out.splitlines() == [
         "replaced b/metadata/annotations.yaml",
         f"dropped from b/metadata/annotations.yaml: {PREFIX}channel.default.v1: a",
-        "dropped from b/metadata/annotations.yaml: com.example/x: v4",
-        "dropped from b/metadata/annotations.yaml: more",
         "replaced bundle.Dockerfile",
-        "dropped from bundle.Dockerfile: FROM base:1",
         "dropped from bundle.Dockerfile: LABEL com.example/x=v4",
         "dropped from bundle.Dockerfile: COPY tests/scorecard /tests/scorecard/",
+        "dropped from bundle.Dockerfile: FROM base:1",
+        "dropped from bundle.Dockerfile: RUN true",
     ]
+
+
+def test_annotations_and_labels_of_other_tools_are_kept(rukpakctl: CommandLine, here: Path) -> None:
+    annotations = (
+        f'annotations:\n  {PREFIX}package.v1: old\n  com.redhat.openshift.versions: "4.12"\n  a b: "$x"\nmore: 1\n'
+    )
+    found = "FROM scratch\nLABEL com.example/only-here='one two'\nCOPY ./b/m manifests/\n"
+    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": annotations.encode()})
+    fill(here, {"bundle.Dockerfile": found.encode(), "b/tests/scorecard/config.yaml": b"kind: Configuration\n"})
+    ran = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
+    assert ran.out == "replaced b/metadata/annotations.yaml\nreplaced bundle.Dockerfile\n"
+    written = yaml.load((here / "b/metadata/annotations.yaml").read_bytes())
+    assert written["annotations"] | {"com.redhat.openshift.versions": "4.12", "a b": "$x"} == written["annotations"]
+    assert written["annotations"][f"{PREFIX}package.v1"] == "p"
+    assert written["more"] == 1
+    assert (here / "bundle.Dockerfile").read_text().splitlines()[-8:] == [
+        f"LABEL {PREFIX}channels.v1=a",
+        'LABEL "a b"="\\$x"',
+        'LABEL com.example/only-here="one two"',
+        "LABEL com.redhat.openshift.versions=4.12",
+        "",
+        "COPY b/m /manifests/",
+        "COPY b/metadata /metadata/",
+        "COPY b/tests/scorecard /tests/scorecard/",
+    ]
+    again = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
+    assert again.out == "unchanged b/metadata/annotations.yaml\nunchanged bundle.Dockerfile\n"
+
+
+@pytest.mark.parametrize("content", [b"old", b"annotations: [", b"annotations: {a: [b]}", b"annotations: 5"])
+def test_annotations_that_cannot_be_read_are_not_replaced(rukpakctl: CommandLine, here: Path, content: bytes) -> None:
+    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": content})
+    ran = rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a")
+    assert (ran.status, ran.out) == (3, "")
+    assert "b/metadata/annotations.yaml" in ran.err
+    assert ran.err.endswith("repair it, or remove it\n")
+    assert (here / "b/metadata/annotations.yaml").read_bytes() == content
+
+
+def test_names_come_from_the_annotations(rukpakctl: CommandLine, here: Path) -> None:
+    annotations = (
+        f"annotations:\n  {PREFIX}package.v1: demo\n  {PREFIX}channels.v1: a,b\n  {PREFIX}channel.default.v1: b\n"
+    )
+    fill(here, {"b/m/csv.yaml": CSV, "b/metadata/annotations.yaml": annotations.encode()})
+    ran = rukpakctl("bundle", "generate", "-d", "b/m")
+    origin = "(from b/metadata/annotations.yaml)"
+    assert ran.out.splitlines()[0] == f"package demo, channels a,b, default channel b {origin}"
+    assert rukpakctl("bundle", "generate", "-d", "b/m", "-c", "c", "-e", "c").out.splitlines()[0] == (
+        f"package demo, channels c, default channel c {origin}"
+    )
+
+
+def test_tests_go_into_an_output_directory(rukpakctl: CommandLine, here: Path) -> None:
+    fill(here, {"b/m/csv.yaml": CSV, "b/tests/scorecard/config.yaml": b"kind: Configuration\n"})
+    assert rukpakctl("bundle", "generate", "-d", "b/m", "-p", "p", "-c", "a", "-u", "out").status == 0
+    assert (here / "out/tests/scorecard/config.yaml").read_bytes() == b"kind: Configuration\n"
+    assert (here / "bundle.Dockerfile").read_text().endswith("COPY out/tests/scorecard /tests/scorecard/\n")
 
 
 def test_inside_a_bundle_its_manifests_are_named(rukpakctl: CommandLine, here: Path) -> None:

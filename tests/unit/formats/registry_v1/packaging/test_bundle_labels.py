@@ -4,7 +4,8 @@ import pytest
 
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.packaging import Labels, annotations_file, differences, dockerfile
+from rukpak_py.formats.registry_v1.bundle_dockerfile import Places, dockerfile
+from rukpak_py.formats.registry_v1.packaging import Labels, annotations_file, differences
 
 LABELS = Labels(media_type="registry+v1", package="demo", channels="alpha,stable", default_channel="stable")
 WITHOUT_DEFAULT = Labels(media_type="plain", package="p", channels="a,b")
@@ -49,7 +50,7 @@ def test_any_text_is_read_back(text: str) -> None:
 
 
 def test_a_dockerfile_with_a_default_channel() -> None:
-    written = dockerfile(LABELS, base_image="scratch", manifests="demo/1.0.0", metadata="demo/metadata")
+    written = dockerfile(LABELS, Places(manifests="demo/1.0.0", metadata="demo/metadata"), base_image="scratch")
     assert written.decode() == (
         "FROM scratch\n"
         "\n"
@@ -66,7 +67,7 @@ def test_a_dockerfile_with_a_default_channel() -> None:
 
 
 def test_a_dockerfile_without_one_has_no_line_between() -> None:
-    written = dockerfile(WITHOUT_DEFAULT, base_image="quay.io/x:y", manifests=".", metadata="../metadata")
+    written = dockerfile(WITHOUT_DEFAULT, Places(manifests=".", metadata="../metadata"), base_image="quay.io/x:y")
     assert written.decode() == (
         "FROM quay.io/x:y\n"
         "\n"
@@ -85,7 +86,7 @@ def test_no_text_makes_a_line_of_its_own(text: str) -> None:
     with pytest.raises(ContentError, match="cannot stand in a Dockerfile"):
         Labels(media_type="plain", package=text, channels="a")
     with pytest.raises(ContentError, match="base image"):
-        dockerfile(LABELS, base_image=text, manifests="m", metadata="n")
+        dockerfile(LABELS, Places(manifests="m", metadata="n"), base_image=text)
 
 
 PREFIX = "operators.operatorframework.io.bundle."
