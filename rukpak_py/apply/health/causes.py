@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 from rukpak_py.apply.health.fields import MalformedStatus, Manifest, condition, mappings, number, text, value_at
 from rukpak_py.core.objects import GroupKind
+from rukpak_py.core.pull_failures import PULLING, cause_of_pull
 from rukpak_py.core.text import excerpt
 
 TEXT_CHARACTERS = 300
@@ -131,8 +132,13 @@ def _container_stopped(container: Manifest) -> str:
     if waiting == "CrashLoopBackOff":
         return _said(waiting, _ended(container, "lastState.terminated"))
     if waiting not in _STARTING:
-        return _said(waiting, text(container, "state.waiting.message"))
+        return _said(waiting, _waits_for(container, waiting))
     return _ended(container, "state.terminated")
+
+
+def _waits_for(container: Manifest, reason: str) -> str:
+    message = text(container, "state.waiting.message")
+    return cause_of_pull(message) if reason in PULLING else message
 
 
 def _ended(container: Manifest, path: str) -> str:
@@ -150,7 +156,7 @@ def _waiting(pod: Manifest) -> str:
         return "it is being deleted"
     for container in _containers(pod):
         if reason := text(container, "state.waiting.reason"):
-            return f"container {_container_name(container)}: {_said(reason, text(container, 'state.waiting.message'))}"
+            return f"container {_container_name(container)}: {_said(reason, _waits_for(container, reason))}"
     ready = condition(pod, "Ready")
     return _said(ready.reason, ready.message) if ready is not None and ready.is_false else ""
 

@@ -128,7 +128,9 @@ def state_of(deployment: BundleDeployment, uploaded: Uploaded) -> str:
     """One line: how far it is, with the reason and the message of Ready."""
     judgement = judged(deployment, uploaded)
     ready = condition_of(deployment, ConditionType.READY)
-    word = "waiting" if judgement is None else "ready" if judgement.is_ready else "failed"
+    word = "waiting"
+    if judgement is not None and not judgement.is_pending:
+        word = "ready" if judgement.is_ready else "failed"
     if ready is None:
         return f"{word}: the operator has not reported anything about it"
     return f"{word}: {ready.reason}: {first_line(ready.message)}"

@@ -112,6 +112,7 @@ class Run:
 class RunVerdict:
     is_ready: bool
     text: str
+    is_pending: bool = False  # the upgrade waits, for an approval as a rule, and what was installed stays
 
 
 class CommandError(RukPakError):
@@ -161,7 +162,8 @@ async def run(
 async def verdict(
     client: Client, name: str, uploaded: Uploaded, *, seconds: float, tell: Callable[[str], None] = lambda _: None
 ) -> RunVerdict:
-    """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps.
+    """Whether the deployment became Ready with this Bundle. It ends early where nothing but other content helps, and
+    where the upgrade waits.
 
     `tell`: of every change of what the deployment waits for.
     """
@@ -190,6 +192,9 @@ def judged(deployment: BundleDeployment, uploaded: Uploaded) -> RunVerdict | Non
     is_active = deployment.status.active_bundle == uploaded.bundle
     if ready is not None and ready.status == ConditionStatus.TRUE and is_active:
         return RunVerdict(is_ready=True, text=ready.message)
+    pending = deployment.status.pending_upgrade
+    if ready is not None and pending is not None and pending.bundle == uploaded.bundle:
+        return RunVerdict(is_ready=False, is_pending=True, text=ready.message)
     if stalled is not None and not (uploaded.is_new and stalled == uploaded.former):
         return RunVerdict(is_ready=False, text=stalled.message)
     return None

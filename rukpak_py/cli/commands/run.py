@@ -112,7 +112,10 @@ def run(
     if verdict.is_ready:
         click.echo(f'bundledeployment.{GROUP} "{name}" is ready: {clean(verdict.text)}')
         return Exit.OK
-    print_warning(f"BundleDeployment {name} is not ready: {verdict.text}")
+    if verdict.is_pending:
+        click.echo(f'bundledeployment.{GROUP} "{name}" is not upgraded yet: {clean(verdict.text)}')
+    else:
+        print_warning(f"BundleDeployment {name} is not ready: {verdict.text}")
     return Exit.NO if exit_code else Exit.OK
 
 

@@ -3,7 +3,6 @@
 Also what is remembered of pods that failed: when the next may come, and which has to be root.
 """
 
-import re
 from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ import msgspec
 
 from rukpak_py.api.names import BUNDLE_KIND, UNPACK_POD_ANNOTATION
 from rukpak_py.core.errors import UnavailableError
+from rukpak_py.core.pull_failures import PULLING, cause_of_pull
 from rukpak_py.sources.image.pod_manifest import CONTAINER, USER
 
 _FIRST_PAUSE: Final = 5.0  # seconds, doubled with each failure
@@ -70,35 +70,7 @@ class PodFailures:
             del self._root[uid]
 
 
-_LONGEST: Final = 4096  # characters that are looked at; kubelets send up to some hundreds
-_WRAPPER: Final = re.compile(
-    r'Back-off pulling image "(?P<kubelet>[^"]*)"(?:: )?'
-    r"|(?:ErrImagePull|ImagePullBackOff): "
-    r"|rpc error: code = \w+ desc = "
-    r'|failed to (?:pull and unpack image|pull image|resolve reference|resolve image) "(?P<runtime>[^"]*)": '
-    r"|(?:Error response from daemon|failed to resolve image|failed to do request): "
-)
 _CANNOT: Final = "the node cannot pull the image"
-
-
-def cause_of_pull(message: str) -> str:
-    """The cause, for one line; without one, just that the node cannot pull the image.
-
-    The kubelet, the CRI and containerd each put the reference in front of it, so a line of 300 characters may hold
-    nothing else. Only texts for people are made of it, and nothing is decided by it.
-    """
-    if len(message) > _LONGEST:
-        message = f"{message[:_LONGEST]} …"
-    rest, references = message, dict[str, None]()
-    while (found := _WRAPPER.match(rest)) is not None:
-        references |= dict.fromkeys(reference for reference in found.groups() if reference)
-        rest = rest[found.end() :]
-    for reference in references:  # containerd: `REFERENCE: not found`
-        rest = rest.removeprefix(f"{reference}: ")
-    return f"{_CANNOT}: {rest}" if rest else _CANNOT
-
-
-_PULLING: Final = frozenset({"ErrImagePull", "ImagePullBackOff"})  # their messages say all by themselves
 _NORMAL: Final = frozenset({"", "PodInitializing", "ContainerCreating"})
 
 
@@ -271,7 +243,7 @@ def _told(pod: Pod, said: Callable[[str, _Waiting], str]) -> str:
 def is_pulling(pod: Pod) -> bool:
     """Whether it waits for the image of the bundle, which cannot be pulled. Its tool has another one."""
     bundles = (one.state for one in pod.status.container_statuses or () if one.state is not None)
-    return any(one.waiting is not None and one.waiting.reason in _PULLING for one in bundles)
+    return any(one.waiting is not None and one.waiting.reason in PULLING for one in bundles)
 
 
 def failure_message(pod: Pod) -> str:
@@ -286,12 +258,15 @@ def failure_message(pod: Pod) -> str:
 
 
 def _said(_container: str, waiting: _Waiting) -> str:
-    if waiting.reason in _PULLING and waiting.message:
+    if waiting.reason in PULLING and waiting.message:
         return waiting.message
     return ": ".join(part for part in (waiting.reason, waiting.message) if part)
 
 
 def _said_briefly(container: str, waiting: _Waiting) -> str:
     """The image of the tool is another one, so its reference stays."""
-    is_bundle = container == CONTAINER and waiting.reason in _PULLING
-    return cause_of_pull(waiting.message) if is_bundle else _said(container, waiting)
+    is_bundle = container == CONTAINER and waiting.reason in PULLING
+    if not is_bundle:
+        return _said(container, waiting)
+    cause = cause_of_pull(waiting.message)
+    return f"{_CANNOT}: {cause}" if cause else _CANNOT

@@ -33,16 +33,13 @@ def waiting(reason: str, message: str) -> Document:
 
 async def test_missing_image_is_named_once_the_roll_out_has_failed(stage: Stage) -> None:
     name = await stage.deploy(await stage.content(pods(stage.namespace, progressDeadlineSeconds=20)))
-    pod = await set_status_of_pod(
-        stage, containerStatuses=[waiting("ImagePullBackOff", f'Back-off pulling image "{IMAGE}"')]
-    )
+    said = f'Back-off pulling image "{IMAGE}": ErrImagePull: failed to resolve reference "{IMAGE}": not found'
+    pod = await set_status_of_pod(stage, containerStatuses=[waiting("ImagePullBackOff", said)])
     symptom = f"Deployment.apps/{stage.namespace}/sleeper: object Failed: Progress deadline exceeded"
-    cause = (
-        f'container c: ImagePullBackOff: Back-off pulling image "{IMAGE}" (Pod {stage.namespace}/{pod}, image {IMAGE})'
-    )
+    cause = f"container c: ImagePullBackOff: not found (Pod {stage.namespace}/{pod}, image {IMAGE})"
     found = await stage.until_deployment(name, says("Healthy", "False", "Unhealthy", symptom))
     assert says("Healthy", "False", "Unhealthy", f"{symptom}; {cause}")(found), found["status"]
-    line = f"Deployment.apps/{stage.namespace}/sleeper: container c: ImagePullBackOff: Back-off pulling image"
+    line = f"Deployment.apps/{stage.namespace}/sleeper: container c: ImagePullBackOff: not found"
     assert says("Ready", "False", "Unhealthy", line)(found)
 
 

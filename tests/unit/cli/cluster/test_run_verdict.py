@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from typing import Any
 
 import pytest
 from aiohttp import web
@@ -32,12 +33,14 @@ FORMER = Condition(
 )
 
 
-def deployment(ready: str, *, stalled: bool = False, active: str = "", generation: int = 1) -> web.Response:
+def deployment(
+    ready: str, *, stalled: bool = False, active: str = "", pending: str = "", generation: int = 1
+) -> web.Response:
     condition = {"reason": "Any", "lastTransitionTime": "2020-01-01T00:00:00Z", "observedGeneration": generation}
     conditions = [{**condition, "type": "Ready", "status": ready, "message": f"ready is {ready}"}]
     if stalled:
         conditions.append({**condition, "type": "Stalled", "status": "True", "message": "wrong content"})
-    found = {
+    found: dict[str, Any] = {
         "apiVersion": "core.rukpak.io/v1alpha1",
         "kind": "BundleDeployment",
         "metadata": {"name": "d", "uid": "u", "generation": 1},
@@ -47,6 +50,9 @@ def deployment(ready: str, *, stalled: bool = False, active: str = "", generatio
         },
         "status": {"observedGeneration": generation, "activeBundle": active, "conditions": conditions},
     }
+    if pending:
+        waits = {"digest": "sha256:1", "bundle": pending, "reason": "NotApproved", "verdict": "Safe"}
+        found["status"]["pendingUpgrade"] = waits
     return web.Response(body=json.dumps(found).encode())
 
 
@@ -70,6 +76,14 @@ async def test_wrong_content_is_told_at_once(uploaded: Uploaded) -> None:
     async with serving(deployment("False", stalled=True)) as (client, api):
         found = await verdict(client, "d", uploaded, seconds=30)
         assert (found.is_ready, found.text, len(api.seen)) == (False, "wrong content", 1)
+
+
+async def test_upgrade_that_waits_ends_it_and_one_of_other_content_does_not() -> None:
+    uploaded = Uploaded(bundle="d-new", is_new=True)
+    other, own = (deployment("True", active="d-old", pending=name) for name in ("d-other", "d-new"))
+    async with serving(other, own) as (client, api):
+        found = await verdict(client, "d", uploaded, seconds=30)
+        assert (found.is_ready, found.is_pending, found.text, len(api.seen)) == (False, True, "ready is True", 2)
 
 
 async def test_conditions_of_another_spec_are_not_the_verdict() -> None:

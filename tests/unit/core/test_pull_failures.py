@@ -3,12 +3,11 @@
 import pytest
 
 from rukpak_py.api.conditions import BRIEF_CHARACTERS
-from rukpak_py.sources.image.pod_state import cause_of_pull
+from rukpak_py.core.pull_failures import cause_of_pull
 
 REF = f"registry.example.com/{'team/' * 20}demo:v1"
 RESOLVED = f'failed to pull and unpack image "{REF}": failed to resolve reference "{REF}": '
 BACK_OFF = f'Back-off pulling image "{REF}"'
-NOTHING = "the node cannot pull the image"
 
 
 @pytest.mark.parametrize(
@@ -40,13 +39,13 @@ NOTHING = "the node cannot pull the image"
     ],
 )
 def test_the_cause_stands_without_what_is_put_before_it(message: str, cause: str) -> None:
-    assert cause_of_pull(message) == (f"{NOTHING}: {cause}" if cause else NOTHING)
+    assert cause_of_pull(message) == cause
 
 
 def test_text_before_the_cause_does_not_fill_the_line() -> None:
     message = f"{BACK_OFF}: ErrImagePull: rpc error: code = NotFound desc = {RESOLVED}{REF}: not found"
     assert "not found" not in message[:BRIEF_CHARACTERS]
-    assert cause_of_pull(message) == f"{NOTHING}: not found"
+    assert cause_of_pull(message) == "not found"
 
 
 @pytest.mark.parametrize("part", ["x", "ErrImagePull: ", 'Back-off pulling image "', BACK_OFF])
