@@ -22,6 +22,15 @@ from rukpak_py.formats.rules import Family, Problem
 # Where the rules of the CSV's permissions stand, for `each`.
 RULES: Final = ("spec.install.spec.permissions[].rules[]", "spec.install.spec.clusterPermissions[].rules[]")
 
+_POD: Final = "spec.template.spec"
+# A kind -> where the spec of its pods is.
+_PODS: Final = {
+    CSV: f"spec.install.spec.deployments[].{_POD}",
+    **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"), _POD),
+    "CronJob": f"spec.jobTemplate.{_POD}",
+    "Pod": "spec",
+}
+
 
 def manifest_files(reading: Reading) -> list[ManifestFile]:
     """Files that lie directly in manifests/."""
@@ -92,6 +101,17 @@ def each(csv: Document, where: str) -> list[tuple[tuple[str | int, ...], Json]]:
         field = listed.removeprefix(".").split(".")
         found = [((*path, *below), item) for path, outer in found for below, item in entries(outer, *field)]
     return found
+
+
+def pod_specs(document: Document) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    """The specs of the pods that a workload makes, or a CSV's deployments do, each with its path."""
+    where = _PODS.get(text(document.manifest, "kind"))
+    if where is None:
+        return
+    listed, _, below = where.rpartition("[].")
+    fields = below.split(".")
+    for path, item in each(document, f"{listed}[]" if listed else ""):
+        yield (*path, *fields), mapping(item, *fields)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

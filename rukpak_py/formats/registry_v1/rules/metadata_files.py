@@ -6,8 +6,10 @@ Catalogs and what is made of them ask more of the names than any renderer.
 import re
 from collections.abc import Iterator
 from difflib import get_close_matches
-from typing import Final
+from typing import Any, Final
 
+from rukpak_py.content import yaml
+from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
@@ -24,6 +26,7 @@ from rukpak_py.formats.registry_v1.metadata.properties import PROPERTIES_FILE
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import entries
 from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.syntax import syntax_problem
 
 NAMES: Family[RegistryBundle] = Family(title="Names in metadata/annotations.yaml", origin="rukpak-py")
 UNREAD: Family[Reading] = Family(title="Metadata that is not read", origin="rukpak-py")
@@ -31,6 +34,7 @@ UNREAD: Family[Reading] = Family(title="Metadata that is not read", origin="rukp
 _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 _KEY: Final = "dependencies"
 _STEM: Final = "dependencies"
+_SCORECARD: Final = "tests/scorecard/config.yaml"
 _MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 
@@ -81,6 +85,8 @@ def _annotation(key: str) -> Place:
     severity=Severity.WARNING,
 )
 def dependencies_are_read(reading: Reading) -> Iterator[Problem]:
+    if isinstance(problem := _parsed(reading, DEPENDENCIES_FILE), Problem):
+        yield problem
     documents = dict(reading.metadata_documents)
     if (annotations := catalog_annotations_file(documents.items())) is not None:
         del documents[annotations[0]]
@@ -97,6 +103,37 @@ def dependencies_are_read(reading: Reading) -> Iterator[Problem]:
                 place=Place(file=path, path=(near,) if near else (), on_key=True),
                 hint=f"Did you mean `{_KEY}` instead of `{near}`?" if near and near != _KEY else None,
             )
+
+
+def _parsed(reading: Reading, path: str) -> Any:
+    """The first document of the file; a Problem where it cannot be parsed."""
+    try:
+        return yaml.load(reading.tree[path], limits=reading.limits) if path in reading.tree else None
+    except ContentError as error:
+        return syntax_problem(error, reading.tree[path], Place(file=path))
+
+
+@UNREAD.rule(
+    "RV1-952",
+    title="The configuration of scorecard can be decoded",
+    hint="Write an object with `apiVersion: scorecard.operatorframework.io/v1alpha3`, `kind: Configuration` and a list "
+    "`stages`; or remove the file.",
+    severity=Severity.WARNING,
+)
+def scorecard_is_read(reading: Reading) -> Iterator[Problem]:
+    place = Place(file=_SCORECARD)
+    match _parsed(reading, _SCORECARD):
+        case _ if _SCORECARD not in reading.tree:
+            return
+        case Problem() as problem:
+            yield problem
+        case {"stages": stages} if not isinstance(stages, list | None):
+            message = "stages of the configuration of scorecard must be a list"
+            yield Problem(message=message, place=place.below("stages"))
+        case dict():
+            return
+        case _:
+            yield Problem(message="the configuration of scorecard must be an object", place=place)
 
 
 def _is_meant(path: str) -> bool:

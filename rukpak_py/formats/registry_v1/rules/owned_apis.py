@@ -105,6 +105,23 @@ def owned_definitions_are_listed_once(reading: Reading) -> Iterator[Problem]:
             listed.add(api)
 
 
+@FAMILY.rule(
+    "RV1-406",
+    severity=Severity.WARNING,
+    title="Owned versions of CRDs are served",
+    hint="Set `served: true` for the version in the CRD, or remove the entry from the CSV: OLM waits for the API.",
+    origin="rukpak-py",
+)
+def owned_versions_are_served(reading: Reading) -> Iterator[Problem]:
+    shipped = _shipped(reading)
+    for csv in csvs(reading):
+        for path, owned in each(csv, _OWNED):
+            version = shipped.get(Api.of(owned))
+            if version is not None and not version.is_served:
+                message = f"the owned {Api.of(owned)} is not served"
+                yield Problem(message=message, place=csv.place(*path, "version"))
+
+
 def _both_release_and_substitute(csv: Json) -> str:
     release, substituted = text(csv, "spec", "release"), text(csv, "metadata", "annotations", _SUBSTITUTES)
     if not release or not substituted:

@@ -2,7 +2,6 @@
 
 import base64
 import gzip
-import re
 from collections.abc import Iterator
 from typing import Final
 
@@ -30,12 +29,6 @@ FAMILY: Family[Reading] = Family(title="Good practices", origin="operator-framew
 
 _CHANNEL_PREFIXES: Final = ("candidate", "fast", "stable")
 _MOST_BYTES: Final = 1 << 20  # of a bundle in a ConfigMap, as OLM unpacks it
-_IMAGE: Final = re.compile(
-    r"(?:[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?(?::\d+)?/|\[[0-9a-fA-F:]+\](?::\d+)?/)?"
-    r"[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*(?:/[a-z0-9]+(?:(?:\.|_|__|-+)[a-z0-9]+)*)*"
-    r"(?::\w[\w.-]{0,127})?(?:@[A-Za-z][\w+.-]*:[0-9a-fA-F]{32,})?",
-    re.ASCII,
-)
 
 
 @FAMILY.rule(
@@ -102,23 +95,6 @@ def the_name_holds_the_release(reading: Reading) -> Iterator[Problem]:
             if name_of(csv) != expected:
                 message = f"the CSV's name '{name_of(csv)}' is not '{expected}', though it has a release"
                 yield Problem(message=message, place=csv.place("metadata", "name"))
-
-
-@FAMILY.rule(
-    "RV1-708",
-    severity=Severity.WARNING,
-    title="Related images are image references",
-    hint="Write the reference with its registry, best by digest: `registry.example.com/team/image@sha256:…`.",
-)
-def related_images_are_references(reading: Reading) -> Iterator[Problem]:
-    for csv in csvs(reading):
-        for path, related in each(csv, "spec.relatedImages[]"):
-            image, index = text(related, "image"), path[-1]
-            if not image:
-                yield Problem(message=f"spec.relatedImages[{index}] names no image", place=csv.place(*path))
-            elif not _IMAGE.fullmatch(image):
-                message = f"spec.relatedImages[{index}].image '{image}' is not a valid image reference"
-                yield Problem(message=message, place=csv.place(*path, "image"))
 
 
 @FAMILY.rule(

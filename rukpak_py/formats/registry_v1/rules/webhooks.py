@@ -66,6 +66,22 @@ def values_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
             )
 
 
+@FAMILY.rule(
+    "RV1-939",
+    title="A webhook has a path",
+    hint="Give `webhookPath`, as `/validate-example-com-v1-gadget`; write `/` if the server answers there.",
+    severity=Severity.WARNING,
+    origin="rukpak-py",
+)
+def webhooks_have_paths(bundle: RegistryBundle) -> Iterator[Problem]:
+    for webhook in bundle.csv.webhooks:
+        if webhook.type in set(WebhookType) and not webhook.webhook_path:
+            yield Problem(
+                message=f"webhook '{webhook.generate_name}' has no webhookPath: the API server calls `/`",
+                place=bundle.csv.document.place(*webhook.path),
+            )
+
+
 def _of_calling(webhook: Webhook) -> Iterator[_Told]:
     path, target = webhook.webhook_path, webhook.target_port
     if path is not None and not path.startswith("/"):

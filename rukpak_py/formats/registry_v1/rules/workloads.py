@@ -95,7 +95,7 @@ def labels_are_valid(bundle: RegistryBundle) -> Iterator[Problem]:
     error_only_in=Profile.DEFAULT,
 )
 def rules_grant_something(bundle: RegistryBundle) -> Iterator[Problem]:
-    for rule, place in _rules(bundle):
+    for rule, place in policy_rules(bundle):
         if problem := _useless(rule):
             yield Problem(message=problem, place=place)
 
@@ -110,7 +110,8 @@ def _useless(rule: Json) -> str:
     return "" if rule.get("apiGroups") else "a rule has resources but no apiGroups"
 
 
-def _rules(bundle: RegistryBundle) -> Iterator[tuple[Json, Place]]:
+def policy_rules(bundle: RegistryBundle) -> Iterator[tuple[Json, Place]]:
+    """Those of the CSV's permissions and of shipped roles."""
     for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
         for index, rule in enumerate(permission.rules or []):
             yield rule or {}, bundle.csv.document.place(*permission.path, "rules", index)
@@ -163,6 +164,22 @@ def accounts_are_not_shipped_as_well(bundle: RegistryBundle) -> Iterator[Problem
             yield Problem(
                 message=f"service account '{name}' is shipped and also made from the CSV: the shipped one is emitted",
                 place=document.place("metadata", "name"),
+            )
+
+
+@ACCOUNTS.rule(
+    "RV1-924",
+    title="Permissions of the CSV name a service account",
+    hint="Give `serviceAccountName`: the account that the deployment runs as.",
+    severity=Severity.WARNING,
+)
+def permissions_name_an_account(bundle: RegistryBundle) -> Iterator[Problem]:
+    for permission in (*bundle.csv.permissions, *bundle.csv.cluster_permissions):
+        if not permission.service_account:
+            yield Problem(
+                message="a permission names no service account: it is granted to `default`, and to all pods that run "
+                "without an account",
+                place=bundle.csv.document.place(*permission.path),
             )
 
 

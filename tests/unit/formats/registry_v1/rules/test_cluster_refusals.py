@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.findings import InvalidBundleError, Profile
+from rukpak_py.core.findings import InvalidBundleError, Profile, Severity
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.rules import Locator
@@ -219,6 +219,29 @@ def test_dependencies_that_are_not_read_are_told(file: str, content: Any, hint: 
     found = [one for one in validate(bundle(files={f"metadata/{file}": content})) if one.rule == "RV1-950"]
     assert [one.message for one in found] == ([f"no dependencies are read from metadata/{file}"] if hint else [])
     assert all(one.hint.startswith(hint or "") for one in found)
+
+
+@pytest.mark.parametrize(
+    ("file", "content", "message", "line"),
+    [
+        ("metadata/dependencies.yaml", "a:\n  b: [", "cannot be parsed as YAML", 3),
+        ("metadata/dependencies.yaml", "dependencies: []\n---\na: [", None, 0),
+        ("metadata/dependencies.yaml", None, None, 0),
+        ("tests/scorecard/config.yaml", "a:\n  b: [", "cannot be parsed as YAML", 3),
+        ("tests/scorecard/config.yaml", "- a\n", "the configuration of scorecard must be an object", 0),
+        ("tests/scorecard/config.yaml", "", "the configuration of scorecard must be an object", 0),
+        ("tests/scorecard/config.yaml", "a: b\nstages: x\n", "stages of the configuration of scorecard must be", 2),
+        ("tests/scorecard/config.yaml", "stages:\n- tests: []\n", None, 0),
+        ("tests/scorecard/config.yaml", "kind: Configuration\n", None, 0),
+        ("tests/scorecard/config.yaml", None, None, 0),
+    ],
+)
+def test_files_beside_the_manifests_are_decoded(file: str, content: str | None, message: str | None, line: int) -> None:
+    rule = "RV1-950" if "dependencies" in file else "RV1-952"
+    found = [one for one in validate(bundle(files={file: content})) if one.rule == rule]
+    assert [one.message.startswith(message or "-") for one in found] == ([True] if message else [])
+    assert all((one.file, one.severity) == (file, Severity.WARNING) for one in found)
+    assert [one.line for one in found if line] == ([line] if line else [])
 
 
 @pytest.mark.parametrize(("written", "is_told"), [("4.10", True), ("'4.10'", False)])

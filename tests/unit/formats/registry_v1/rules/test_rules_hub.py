@@ -192,11 +192,6 @@ def named(name: str) -> list[tuple[str, str]]:
             good(release="1"),
             [("RV1-707", "the CSV's name 'demo.v1.2.3' is not 'demo-v1.2.3-1', though it has a release")],
         ),
-        (good(relatedImages=[{"name": "a"}]), [("RV1-708", "spec.relatedImages[0] names no image")]),
-        (
-            good(relatedImages=[{"name": "a", "image": "r.io/a:1"}, {"name": "b", "image": "no b"}]),
-            [("RV1-708", "spec.relatedImages[1].image 'no b' is not a valid image reference")],
-        ),
     ],
 )
 def test_bad_practice_is_told(manifest: Json, expected: list[tuple[str, str]]) -> None:

@@ -1,0 +1,81 @@
+"""Rules for rights that an API server grants, and that mean nothing: no request ever asks for them.
+
+Verbs, groups and names are free texts to a cluster. Rules of the CSV's permissions and of shipped roles are judged.
+"""
+
+from collections.abc import Iterator
+from difflib import get_close_matches
+from typing import Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
+from rukpak_py.formats.registry_v1.rules.first_documents import texts
+from rukpak_py.formats.registry_v1.rules.workloads import policy_rules
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[RegistryBundle] = Family(title="Rights that mean nothing", origin="rukpak-py")
+
+_VERBS: Final = ("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection")
+_RARE_VERBS: Final = frozenset(
+    {"*", "approve", "attest", "bind", "escalate", "impersonate", "sign", "use", "post", "put", "head", "options"}
+)
+_SEPARATORS: Final = (",", " ")
+_CORE: Final = frozenset({"core", "v1"})
+
+
+@FAMILY.rule(
+    "RV1-975",
+    title="Verbs of permissions are spelled as the API spells them",
+    hint=f"Write one of {', '.join(_VERBS)}, in lower case, one to an entry.",
+    severity=Severity.WARNING,
+)
+def verbs_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
+    """APIs have verbs of their own: only a slip of a usual one is told."""
+    for rule, place in policy_rules(bundle):
+        for index, verb in enumerate(texts(rule, "verbs")):
+            if verb in _VERBS or verb in _RARE_VERBS:
+                continue
+            several = [one for one in _SEPARATORS if one in verb]
+            (near,) = get_close_matches(verb.strip().lower(), _VERBS, n=1, cutoff=0.8) or [""]
+            if near or several:
+                hint = None if several or not near else f"Did you mean `{near}` instead of `{verb}`?"
+                message = f"'{verb[:80]}' is not a verb of Kubernetes"
+                yield Problem(message=message, place=place.below("verbs", index), hint=hint)
+
+
+@FAMILY.rule(
+    "RV1-976",
+    title="apiGroups of permissions are groups, without a version",
+    hint='Write the group alone, as `apps` for apps/v1; the core group is `""`.',
+    severity=Severity.WARNING,
+)
+def groups_have_no_version(bundle: RegistryBundle) -> Iterator[Problem]:
+    for rule, place in policy_rules(bundle):
+        for index, group in enumerate(texts(rule, "apiGroups")):
+            if "/" in group or group in _CORE:
+                right = group.partition("/")[0] if "/" in group and not group.startswith("core/") else '""'
+                message = f"'{group[:80]}' is not an API group: the rule grants nothing in it"
+                hint = f"Write `{right}`."
+                yield Problem(message=message, place=place.below("apiGroups", index), hint=hint)
+
+
+@FAMILY.rule(
+    "RV1-977",
+    title="The right to create is not limited to names",
+    hint="Give `create` in a rule of its own, without resourceNames. A request to create has no name that could be "
+    "compared; only server-side apply has one.",
+    severity=Severity.WARNING,
+)
+def creating_has_no_names(bundle: RegistryBundle) -> Iterator[Problem]:
+    for rule, place in policy_rules(bundle):
+        names, resources = texts(rule, "resourceNames"), _named_by_requests(rule)
+        if names and resources and "create" in texts(rule, "verbs"):
+            message = (
+                f"`create` of {', '.join(resources)[:200]} is limited to resourceNames, and so granted to no request"
+            )
+            yield Problem(message=message, place=place.below("resourceNames"))
+
+
+def _named_by_requests(rule: Json) -> list[str]:
+    """Resources whose creation has no name. That of a sub-resource, as pods/exec, has one."""
+    return [resource for resource in texts(rule, "resources") if "/" not in resource]
