@@ -5,21 +5,37 @@ What is public here is imported when it is used: importing the package costs not
 
 TYPE_CHECKING = False  # type checkers know better; importing `typing` would not be free
 if TYPE_CHECKING:
-    from rukpak_py.core.errors import ContentError
+    from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
     from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
     from rukpak_py.core.limits import Limits
-    from rukpak_py.library import render, validate
+    from rukpak_py.library import Rendering, render, rendering, validate
 
 __version__ = "0.1.0"
-__all__ = ["ContentError", "Finding", "InvalidBundleError", "Limits", "Severity", "render", "validate"]
+__all__ = [
+    "AccessError",
+    "ContentError",
+    "Finding",
+    "InvalidBundleError",
+    "Limits",
+    "Rendering",
+    "Severity",
+    "UnavailableError",
+    "render",
+    "rendering",
+    "validate",
+]
 
 _HOMES = {
+    "AccessError": "rukpak_py.core.errors",
     "ContentError": "rukpak_py.core.errors",
     "Finding": "rukpak_py.core.findings",
     "InvalidBundleError": "rukpak_py.core.findings",
     "Limits": "rukpak_py.core.limits",
+    "Rendering": "rukpak_py.library",
     "Severity": "rukpak_py.core.findings",
+    "UnavailableError": "rukpak_py.core.errors",
     "render": "rukpak_py.library",
+    "rendering": "rukpak_py.library",
     "validate": "rukpak_py.library",
 }
 

@@ -52,7 +52,7 @@ class RenderFlags:
     of_olm: tuple[str, ...]  # given options that only bundles of OLM have a use for
 
     def opened(self, path: str, *, parity: bool = False) -> OpenedBundle:
-        opened = open_bundle(path, format=self.format_name, limits=Limits.from_environment())
+        opened = open_bundle(path, format=self.format_name, limits=Limits.from_environment(), registries=True)
         _demand_root(path, opened)
         is_detected = self.format_name is None
         without_parity = opened.format is FormatName.HELM or not is_detected

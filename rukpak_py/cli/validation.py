@@ -46,7 +46,7 @@ def reports_of(
 
 def report_of(path: str, checks: Checks) -> CommandReport:
     try:
-        opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment())
+        opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment(), registries=True)
         findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
         return CommandReport(path=path, failure=str(error).removeprefix(f"{path}: "))

@@ -13,12 +13,12 @@ what names no path, but a registry, a tag or a digest.
 import codecs
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from rukpak_py.content.tar import read_archive
-from rukpak_py.content.tree import Tree
+from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import AccessError, ContentError, RukPakError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
@@ -198,18 +198,39 @@ class LocalContent:
 
 
 def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Tree:
-    return open_content(path, limits=limits).tree
+    """The files of `open_content`, which may be an image of a registry."""
+    return open_content(path, limits=limits, registries=True).tree
 
 
-def open_content(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> LocalContent:
+def content_of_files(files: Mapping[str, bytes], *, limits: Limits = DEFAULT_LIMITS) -> LocalContent:
+    """Files in memory, by their paths in a directory; all of them are read."""
+    builder = TreeBuilder(limits)
+    for path, content in files.items():
+        if not isinstance(path, str) or not isinstance(content, bytes):
+            raise TypeError(f"files must map paths (str) to content (bytes), got {path!r}: {type(content).__name__}")
+        builder.add(path, content)
+    tree = builder.build()
+    if not tree:
+        raise ContentError("there are no files")
+    return LocalContent(tree=tree, is_directory=True)
+
+
+def open_content(
+    path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS, registries: bool = False
+) -> LocalContent:
     """The files at what was typed; ContentError for what cannot be content, with what to do about it.
 
     It may be a path, or one with a name of skopeo's before it (`oci:DIR`) and the name of an image behind it.
+    With `registries` an image of a registry is pulled; without, nothing is asked for over the network.
     """
     typed = os.fspath(path)
     try:
         found = locate(typed)
-        return _pulled(found, typed, limits) if isinstance(found, ImageReference) else _opened(found, limits)
+        if not isinstance(found, ImageReference):
+            return _opened(found, limits)
+        if not registries:
+            raise ContentError(f"{_missing(typed)}an image of a registry is pulled with registries=True only")
+        return _pulled(found, typed, limits)
     except RukPakError as error:
         raise type(error)(f"{typed}: {error}") from error
     except PermissionError as error:
@@ -225,8 +246,13 @@ def _pulled(reference: ImageReference, typed: str, limits: Limits) -> LocalConte
         image = open_image(reference, limits=limits)
         return LocalContent(tree=_not_empty(image.tree), is_directory=not image.artifact_type)
     except RukPakError as error:
-        missing = "" if typed.startswith(("docker:", "oci:")) else f"{MISSING}, and as an image it "
+        missing = f"{as_path}as an image it " if (as_path := _missing(typed)) else ""
         raise type(error)(f"{missing}cannot be pulled: {error}") from error
+
+
+def _missing(typed: str) -> str:
+    """The start of a message about text that may have been meant as a path."""
+    return "" if typed.startswith(("docker:", "oci:")) else f"{MISSING}, and "
 
 
 def _opened(location: Location, limits: Limits) -> LocalContent:

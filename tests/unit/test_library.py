@@ -1,8 +1,9 @@
-"""The engine as a library: two functions, the errors they raise, and what importing them costs."""
+"""The engine as a library: its functions, the errors they raise, and what importing them costs."""
 
 import doctest
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -34,6 +35,15 @@ def test_the_example_of_the_documentation_is_true(monkeypatch: pytest.MonkeyPatc
     monkeypatch.chdir(ROOT)
     failed, tried = doctest.testmod(library)
     assert (failed, tried) == (0, 3)
+
+
+def test_the_examples_of_the_page_are_true(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT)
+    page = (ROOT / "docs/library.md").read_text(encoding="utf-8")
+    code = "\n".join(re.findall(r"```pycon\n(.*?)```", page, re.DOTALL))
+    examples = doctest.DocTestParser().get_doctest(code, {}, "docs/library.md", None, 0)
+    assert {name for name in rukpak_py.__all__ if name[0].islower()} == set(re.findall(r"rukpak_py\.([a-z]+)\(", code))
+    assert doctest.DocTestRunner().run(examples).failed == 0
 
 
 def test_importing_the_package_is_free() -> None:
@@ -159,6 +169,8 @@ def test_type_checkers_know_what_there_is(tmp_path: Path) -> None:
         "rukpak_py.render('b', certificates='nope')\n"
         "rukpak_py.validate('b', format='zip')\n"
         "rukpak_py.nonsense\n"
+        "hooks: list[dict[str, object]] = rukpak_py.rendering({'manifests/a.yaml': b''}, parity=True).hooks\n"
+        "rukpak_py.rendering('b', paritty=True)\n"
     )
     checked = subprocess.run(
         [
@@ -176,4 +188,9 @@ def test_type_checkers_know_what_there_is(tmp_path: Path) -> None:
         check=False,
         cwd=ROOT,
     )
-    assert [line.partition(":")[2].partition(":")[0] for line in checked.stdout.splitlines()[:-1]] == ["4", "5", "6"]
+    assert [line.split(":")[1] for line in checked.stdout.splitlines() if ": error: " in line] == [
+        "4",
+        "5",
+        "6",
+        "8",
+    ]

@@ -5,7 +5,6 @@ from typing import Any
 
 import click
 
-from rukpak_py.cli import inspection
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import (
     chart_options,
@@ -20,7 +19,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.helm.chart import read_chart
-from rukpak_py.library import open_bundle
+from rukpak_py.library import inspection, open_bundle
 
 
 @click.command(epilog=epilog(failed="the bundle cannot be read"))
@@ -35,7 +34,7 @@ def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -
     values.
     """
     chart = chart_options_of(chosen)
-    opened = open_bundle(path, format=format_name, limits=Limits.from_environment())
+    opened = open_bundle(path, format=format_name, limits=Limits.from_environment(), registries=True)
     demand_chart(opened.format)
     found = inspection.of_tree(opened.tree, opened.format.value)
     if opened.format is FormatName.REGISTRY:

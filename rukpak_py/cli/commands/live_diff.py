@@ -51,7 +51,7 @@ def _opened(path: str) -> "GivenContent":
     from rukpak_py.core.limits import Limits  # noqa: PLC0415 - see above
     from rukpak_py.sources.local import open_content  # noqa: PLC0415 - see above
 
-    found = open_content(path, limits=Limits.from_environment())
+    found = open_content(path, limits=Limits.from_environment(), registries=True)
     return GivenContent(tree=found.tree, is_directory=found.is_directory)
 
 

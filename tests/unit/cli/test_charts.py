@@ -150,6 +150,18 @@ class TestLibrary:
         assert (made[1]["data"]["index.html"], made[2]["spec"]["replicas"]) == ("two", 3)
         assert rukpak_py.render(CHART, values={"page": "x"})[-1]["kind"] == "Job"
 
+    def test_hooks_are_apart_and_what_is_left_out_is_named(self) -> None:
+        made = rukpak_py.rendering(CHART)
+        assert [one["kind"] for one in made.hooks] == ["Job"]
+        assert [*made.objects, *made.hooks] == rukpak_py.render(CHART)
+        files = {
+            "Chart.yaml": b"{apiVersion: v2, name: c, version: 1.0.0}",
+            "templates/a.yaml": b"{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, dta: {}}",
+        }
+        made = rukpak_py.rendering(files)
+        assert made.objects == rukpak_py.render(files)
+        assert any("dta" in sentence for sentence in made.left_out)
+
     def test_mistakes_of_the_caller(self) -> None:
         with pytest.raises(TypeError, match="values must be a list of strings"):
             rukpak_py.render(CHART, values="page: x")

@@ -133,7 +133,7 @@ async def test_no_registry_is_asked_about_other_classes(registry: Server) -> Non
 async def test_the_command_line_reads_it_as_an_archive(contents: Contents, registry: Server) -> None:
     push(contents, (ARCHIVE, packed(FILES, root="web/")))
     for ref in (f"oci://{registry.address}/{REPOSITORY}:1.0.0", f"{registry.address}/{REPOSITORY}:1.0.0"):
-        found = await asyncio.to_thread(open_content, ref)
+        found = await asyncio.to_thread(open_content, ref, registries=True)
         assert (found.is_directory, "web/templates/a.yaml" in found.tree) == (False, True)
 
 

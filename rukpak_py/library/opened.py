@@ -1,20 +1,10 @@
-"""The engine as a library: bundles checked and rendered without a cluster, and without asyncio.
-
-    >>> import rukpak_py
-    >>> [finding.message for finding in rukpak_py.validate("docs/samples/greeter-v1")]
-    []
-    >>> [made["kind"] for made in rukpak_py.render("docs/samples/greeter-v1", watch_namespaces=["team-a"])]
-    ['ServiceAccount', 'Role', 'RoleBinding', 'CustomResourceDefinition', 'Deployment']
-
-Errors are those of `rukpak_py.core.errors`: a `ContentError` says why a path is no bundle or cannot be rendered so; an
-`InvalidBundleError` is one that holds Findings. A mistake of the caller is a TypeError or a ValueError.
-"""
+"""A bundle that was opened: found, its format known, read when it is asked for, and rendered."""
 
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
@@ -22,8 +12,8 @@ from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.detection import FormatName, detect_format
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces, demand_several, member
-from rukpak_py.sources.local import open_content
+from rukpak_py.formats.option_checks import member
+from rukpak_py.sources.local import content_of_files, open_content
 
 if TYPE_CHECKING:
     from rukpak_py.api.deployment_spec import Patch
@@ -32,97 +22,8 @@ if TYPE_CHECKING:
     from rukpak_py.formats.registry_v1.reading import Reading
 
 Json: TypeAlias = dict[str, Any]
-AnyPath: TypeAlias = str | os.PathLike[str]
-# As texts, because that is what callers have; type checkers know which ones.
-AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
-AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
-AnyProfile: TypeAlias = Literal["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
-
-
-def render(
-    path: AnyPath,
-    *,
-    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
-    install_namespace: str | None = None,
-    watch_namespaces: Sequence[str] | None = None,
-    certificates: AnyCertificates = "operator",
-    parity: bool = False,
-    deployment_config: Json | None = None,
-    aggregated_roles: bool = False,
-    values: Json | Sequence[Json | str] = (),
-    settings: Sequence[str] = (),
-    release_name: str | None = None,
-    kube_version: str | None = None,
-    api_versions: Sequence[str] = (),
-    hooks: bool = True,
-    helm: str | None = None,
-    limits: Limits | None = None,
-) -> list[Json]:
-    """The objects that installing the bundle at `path` applies, as an API server takes them, always in the same order.
-
-    `path` is a bundle's directory, a tar archive of it, or an OCI image layout. `format` is `registry+v1`, `plain` or
-    `helm`; by default the content decides. `watch_namespaces` are those that the operator watches: `[""]` is all of
-    them, None lets the bundle decide. `certificates` says who makes those of webhooks: `operator` (our own signer),
-    `cert-manager`, `openshift` or `none`. `deployment_config` are the settings of OLM's deploymentConfig.
-    `aggregated_roles` adds roles for the users of the operator's kinds. `parity` gives what OLM's own renderer makes,
-    without our deliberate deviations. `limits` bound what is read; see `Limits`. The objects are the caller's: they may
-    be changed. Fields that a kind of the API server itself does not have are left out; `validate` names them.
-
-    For charts: `values` are mappings or YAML texts, the later ones win; `settings` are `key=value` as in `--set` of
-    helm, and win over them; `release_name`, `kube_version` and `api_versions` are what templates see of the release and
-    the cluster. The objects of crds/ come first, then the others, then hooks unless `hooks` is false; tests are left
-    out. `helm` is the program that renders, by default that of `RUKPAK_HELM`, else the one on PATH.
-
-    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so: it is
-    invalid, larger than the limits, or supports no such namespaces; `deployment_config` is no such configuration; an
-    option is for bundles of another format. UnavailableError: there is no helm for a chart. ValueError or TypeError: an
-    argument cannot be meant for any bundle. OSError: `path` cannot be read.
-    """
-    if install_namespace is not None:
-        demand_namespace(install_namespace, "install_namespace")
-    if watch_namespaces is not None:
-        demand_namespaces(watch_namespaces, "watch_namespaces")
-    demand_several(values, "values")
-    demand_several(settings, "settings")
-    demand_several(api_versions, "api_versions")
-    if parity and aggregated_roles:
-        raise ValueError("aggregated_roles are ours: OLM's own renderer makes none, so parity has none")
-    options = RenderOptions(
-        install_namespace=install_namespace,
-        watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
-        certificates=member(Certificates, certificates, "certificates"),
-        deployment_config=deployment_config,
-        aggregated_roles=aggregated_roles,
-        limits=limits or DEFAULT_LIMITS,
-    )
-    opened = open_bundle(path, format=format, parity=parity, limits=limits or DEFAULT_LIMITS)
-    chart = ChartOptions(
-        values=tuple(ChartValues(document=one) for one in ([values] if isinstance(values, Mapping) else values)),
-        settings=tuple(settings),
-        release_name=release_name,
-        kube_version=kube_version,
-        api_versions=tuple(api_versions),
-        helm=helm,
-    )
-    rendering = opened.render(options, chart)
-    return [_copied(made) for made in (rendering.all if hooks else rendering.objects)]
-
-
-def validate(
-    path: AnyPath,
-    *,
-    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
-    profiles: Collection[AnyProfile] = (),
-    limits: Limits | None = None,
-) -> list[Finding]:
-    """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
-
-    Errors say that the bundle cannot be installed (the profile `default`); with `opm` instead, that `opm` refuses it;
-    with both, that either is so. Other `profiles` add rules: `operatorhub`, `bundle-objects`, `practices`, `olmv1`.
-    `strict` makes warnings errors.
-    """
-    demand_several(profiles, "profiles")
-    return open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS).findings(profiles)
+# A path, or the files themselves: content by path.
+Content: TypeAlias = str | os.PathLike[str] | Mapping[str, bytes]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -299,16 +200,23 @@ class OpenedBundle:
 
 
 def open_bundle(
-    path: AnyPath,
+    path: Content,
     *,
     format: str | None = None,  # noqa: A002 - the name of the option everywhere
     parity: bool = False,
     limits: Limits = DEFAULT_LIMITS,
+    registries: bool = False,
 ) -> OpenedBundle:
-    """Open the bundle at `path`; its format is detected unless it is given. ContentError when it cannot be opened."""
-    if not os.fspath(path):  # an unset variable, which Path would read as the working directory
+    """Open a bundle; its format is detected unless it is given. ContentError when it cannot be opened.
+
+    `registries`: an image of a registry is pulled.
+    """
+    if isinstance(path, Mapping):
+        content = content_of_files(path, limits=limits)
+    elif not os.fspath(path):  # an unset variable, which Path would read as the working directory
         raise ContentError("the path of the bundle is empty")
-    content = open_content(path, limits=limits)
+    else:
+        content = open_content(path, limits=limits, registries=registries)
     name = detect_format(content.tree, limits) if format is None else member(FormatName, format, "format")
     opened = OpenedBundle(
         tree=content.tree, is_directory=content.is_directory, format=name, parity=False, limits=limits
@@ -362,18 +270,3 @@ def _with_patches(rendering: Rendering, patches: "Sequence[Patch]", options: Ren
     )
     objects = [*crds, *(one.manifest() for one in found.objects)]
     return replace(rendering, objects=objects, unmatched=found.unmatched)
-
-
-def _copied(value: Any) -> Any:
-    """Objects of one rendering share parts. As loops: a frame for each level, and content may be some hundred deep."""
-    if isinstance(value, dict):
-        members = {}
-        for key, member in value.items():
-            members[key] = _copied(member)
-        return members
-    if isinstance(value, list):
-        items = []
-        for item in value:
-            items.append(_copied(item))  # noqa: PERF401 - see above
-        return items
-    return value

@@ -1,0 +1,162 @@
+"""The public functions. A bundle is opened and rendered the same way for each of them, with the same keywords."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+
+from rukpak_py.core.findings import Finding
+from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.format import Certificates, RenderOptions
+from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces, demand_several, member
+from rukpak_py.library.opened import ChartOptions, ChartValues, Content, Json, OpenedBundle, Rendering, open_bundle
+
+# As texts, because that is what callers have; type checkers know which ones.
+AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
+AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
+AnyProfile: TypeAlias = Literal["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+
+
+class RenderKeywords(TypedDict, total=False):
+    """How a bundle is opened and rendered; `render` says what they mean."""
+
+    format: AnyFormat | None
+    limits: Limits | None
+    registries: bool
+    install_namespace: str | None
+    watch_namespaces: Sequence[str] | None
+    certificates: AnyCertificates
+    parity: bool
+    deployment_config: Json | None
+    aggregated_roles: bool
+    values: Json | Sequence[Json | str]
+    settings: Sequence[str]
+    release_name: str | None
+    kube_version: str | None
+    api_versions: Sequence[str]
+    helm: str | None
+
+
+def render(path: Content, *, hooks: bool = True, **options: Unpack[RenderKeywords]) -> list[Json]:
+    """The objects that installing the bundle at `path` applies, as an API server takes them, always in the same order.
+
+    `path` is a bundle's directory, a tar archive of it, an OCI image layout, or a mapping of the bundle's paths to
+    their bytes. With `registries` it may be an image of a registry, which is pulled with the caller's logins. `format`
+    is `registry+v1`, `plain` or `helm`; by default the content decides. `watch_namespaces` are those that the operator
+    watches: `[""]` is all of them, None lets the bundle decide. `certificates` says who makes those of webhooks:
+    `operator` (our own signer, the default), `cert-manager`, `openshift` or `none`. `deployment_config` are the
+    settings of OLM's deploymentConfig. `aggregated_roles` adds roles for the users of the operator's kinds. `parity`
+    gives what OLM's own renderer makes, without our deliberate deviations. `limits` bound what is read; see `Limits`.
+    The objects are the caller's: they may be changed. Fields that a kind of the API server itself does not have are
+    left out; `rendering` and `validate` name them.
+
+    For charts: `values` are mappings or YAML texts, the later ones win; `settings` are `key=value` as in `--set` of
+    helm, and win over them; `release_name`, `kube_version` and `api_versions` are what templates see of the release and
+    the cluster. The objects of crds/ come first, then the others, then hooks unless `hooks` is false; tests are left
+    out. `helm` is the program that renders, by default that of `RUKPAK_HELM`, else the one on PATH.
+
+    Raises InvalidBundleError (with `findings`) or another ContentError when the bundle cannot be rendered so: it is
+    invalid, larger than the limits, or supports no such namespaces; `deployment_config` is no such configuration; an
+    option is for bundles of another format. UnavailableError: there is no helm for a chart, `path` cannot be read, or a
+    registry does not answer. AccessError: a permission or a login is missing. ValueError or TypeError: an argument
+    cannot be meant for any bundle.
+    """
+    _, made = _rendered(path, **options)
+    return [_copied(one) for one in (made.all if hooks else made.objects)]
+
+
+def rendering(path: Content, **options: Unpack[RenderKeywords]) -> Rendering:
+    """The objects of `render`, the hooks of a chart apart from them, and what is left out, added or merged.
+
+    `left_out` holds the sentences that `rukpakctl bundle render` prints as warnings. With `parity` it is empty.
+    """
+    opened, made = _rendered(path, **options)
+    warnings = [] if opened.parity else list(map(str, opened.warnings()))
+    return replace(
+        made,
+        objects=[*map(_copied, made.objects)],
+        hooks=[*map(_copied, made.hooks)],
+        left_out=[*warnings, *made.left_out],
+    )
+
+
+def validate(
+    path: Content,
+    *,
+    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
+    profiles: Collection[AnyProfile] = (),
+    limits: Limits | None = None,
+    registries: bool = False,
+) -> list[Finding]:
+    """Everything that is wrong with the bundle at `path`, by file and line; an empty list is a good sign.
+
+    `path` and `registries` are as for `render`. Errors say that the bundle cannot be installed (the profile
+    `default`); with `opm` instead, that `opm` refuses it; with both, that either is so. Other `profiles` add rules:
+    `operatorhub`, `bundle-objects`, `practices`, `olmv1`. `strict` makes warnings errors.
+    """
+    demand_several(profiles, "profiles")
+    opened = open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS, registries=registries)
+    return opened.findings(profiles)
+
+
+def _rendered(  # with the defaults of RenderKeywords
+    path: Content,
+    *,
+    format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
+    limits: Limits | None = None,
+    registries: bool = False,
+    install_namespace: str | None = None,
+    watch_namespaces: Sequence[str] | None = None,
+    certificates: AnyCertificates = "operator",
+    parity: bool = False,
+    deployment_config: Json | None = None,
+    aggregated_roles: bool = False,
+    values: Json | Sequence[Json | str] = (),
+    settings: Sequence[str] = (),
+    release_name: str | None = None,
+    kube_version: str | None = None,
+    api_versions: Sequence[str] = (),
+    helm: str | None = None,
+) -> tuple[OpenedBundle, Rendering]:
+    if install_namespace is not None:
+        demand_namespace(install_namespace, "install_namespace")
+    if watch_namespaces is not None:
+        demand_namespaces(watch_namespaces, "watch_namespaces")
+    demand_several(values, "values")
+    demand_several(settings, "settings")
+    demand_several(api_versions, "api_versions")
+    if parity and aggregated_roles:
+        raise ValueError("aggregated_roles are ours: OLM's own renderer makes none, so parity has none")
+    limits = limits or DEFAULT_LIMITS
+    options = RenderOptions(
+        install_namespace=install_namespace,
+        watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
+        certificates=member(Certificates, certificates, "certificates"),
+        deployment_config=deployment_config,
+        aggregated_roles=aggregated_roles,
+        limits=limits,
+    )
+    opened = open_bundle(path, format=format, parity=parity, limits=limits, registries=registries)
+    chart = ChartOptions(
+        values=tuple(ChartValues(document=one) for one in ([values] if isinstance(values, Mapping) else values)),
+        settings=tuple(settings),
+        release_name=release_name,
+        kube_version=kube_version,
+        api_versions=tuple(api_versions),
+        helm=helm,
+    )
+    return opened, opened.render(options, chart)
+
+
+def _copied(value: Any) -> Any:
+    """Objects of one rendering share parts. As loops: a frame for each level, and content may be some hundred deep."""
+    if isinstance(value, dict):
+        members = {}
+        for key, inner in value.items():
+            members[key] = _copied(inner)
+        return members
+    if isinstance(value, list):
+        items = []
+        for item in value:
+            items.append(_copied(item))  # noqa: PERF401 - see above
+        return items
+    return value
