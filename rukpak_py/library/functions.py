@@ -2,10 +2,12 @@
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Literal, TypeAlias, TypedDict, Unpack
+from typing import Any, Literal, TypeAlias, TypedDict, Unpack, cast
 
+from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.core.findings import Finding
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import Certificates, RenderOptions
 from rukpak_py.formats.option_checks import demand_namespace, demand_namespaces, demand_several, member
 from rukpak_py.library.opened import ChartOptions, ChartValues, Content, Json, OpenedBundle, Rendering, open_bundle
@@ -16,24 +18,29 @@ AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "n
 AnyProfile: TypeAlias = Literal["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
 
 
-class RenderKeywords(TypedDict, total=False):
-    """How a bundle is opened and rendered; `render` says what they mean."""
+class InspectKeywords(TypedDict, total=False):
+    """How a bundle is opened, and how a chart is rendered; `render` says what they mean."""
 
     format: AnyFormat | None
     limits: Limits | None
     registries: bool
-    install_namespace: str | None
-    watch_namespaces: Sequence[str] | None
-    certificates: AnyCertificates
-    parity: bool
-    deployment_config: Json | None
-    aggregated_roles: bool
     values: Json | Sequence[Json | str]
     settings: Sequence[str]
     release_name: str | None
     kube_version: str | None
     api_versions: Sequence[str]
     helm: str | None
+
+
+class RenderKeywords(InspectKeywords, total=False):
+    """How any bundle is rendered; `render` says what they mean."""
+
+    install_namespace: str | None
+    watch_namespaces: Sequence[str] | None
+    certificates: AnyCertificates
+    parity: bool
+    deployment_config: Json | None
+    aggregated_roles: bool
 
 
 def render(path: Content, *, hooks: bool = True, **options: Unpack[RenderKeywords]) -> list[Json]:
@@ -98,44 +105,56 @@ def validate(
     return opened.findings(profiles)
 
 
-def _rendered(  # with the defaults of RenderKeywords
+def permissions(path: Content, *, escalate: bool = False, **options: Unpack[RenderKeywords]) -> Json:
+    """The permissions that the bundle grants, the risky ones among them, and those of its installer, as plain data.
+
+    The members are those of `rukpakctl bundle permissions -o json`. The keywords are those of `render`, and `escalate`:
+    the installer may write and bind the bundle's roles without their permissions.
+    """
+    from rukpak_py.apply.permissions.documents import permissions_document  # noqa: PLC0415 - only here
+    from rukpak_py.apply.permissions.grants import grants_of  # noqa: PLC0415 - the same
+    from rukpak_py.apply.permissions.installer import needs_of  # noqa: PLC0415 - the same
+
+    opened, made = _rendered(path, **options)
+    needs = needs_of(
+        made.objects,
+        hooks=made.hooks,
+        install_namespace=made.install_namespace or DEFAULT_SYSTEM_NAMESPACE,
+        looks_for_olm=opened.format is FormatName.REGISTRY,
+        escalate=escalate,
+    )
+    return cast("Json", _copied(permissions_document(grants_of(made.all), needs)))
+
+
+def inspect(path: Content, **options: Unpack[InspectKeywords]) -> Json:
+    """The names, APIs, images and size of a bundle, as plain data; a bundle with defects is described, too.
+
+    The members are those of `rukpakctl bundle inspect -o json`. The keywords are those of `render` for any bundle and
+    for charts.
+    """
+    from rukpak_py.library.inspection import description  # noqa: PLC0415 - only here
+
+    opened, chart = _opened(path, **options)
+    return cast("Json", _copied(description(opened, chart)))
+
+
+def _opened(  # with the defaults of InspectKeywords
     path: Content,
     *,
     format: AnyFormat | None = None,  # noqa: A002 - the name of the option everywhere
     limits: Limits | None = None,
     registries: bool = False,
-    install_namespace: str | None = None,
-    watch_namespaces: Sequence[str] | None = None,
-    certificates: AnyCertificates = "operator",
-    parity: bool = False,
-    deployment_config: Json | None = None,
-    aggregated_roles: bool = False,
     values: Json | Sequence[Json | str] = (),
     settings: Sequence[str] = (),
     release_name: str | None = None,
     kube_version: str | None = None,
     api_versions: Sequence[str] = (),
     helm: str | None = None,
-) -> tuple[OpenedBundle, Rendering]:
-    if install_namespace is not None:
-        demand_namespace(install_namespace, "install_namespace")
-    if watch_namespaces is not None:
-        demand_namespaces(watch_namespaces, "watch_namespaces")
+) -> tuple[OpenedBundle, ChartOptions]:
     demand_several(values, "values")
     demand_several(settings, "settings")
     demand_several(api_versions, "api_versions")
-    if parity and aggregated_roles:
-        raise ValueError("aggregated_roles are ours: OLM's own renderer makes none, so parity has none")
-    limits = limits or DEFAULT_LIMITS
-    options = RenderOptions(
-        install_namespace=install_namespace,
-        watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
-        certificates=member(Certificates, certificates, "certificates"),
-        deployment_config=deployment_config,
-        aggregated_roles=aggregated_roles,
-        limits=limits,
-    )
-    opened = open_bundle(path, format=format, parity=parity, limits=limits, registries=registries)
+    opened = open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS, registries=registries)
     chart = ChartOptions(
         values=tuple(ChartValues(document=one) for one in ([values] if isinstance(values, Mapping) else values)),
         settings=tuple(settings),
@@ -144,7 +163,41 @@ def _rendered(  # with the defaults of RenderKeywords
         api_versions=tuple(api_versions),
         helm=helm,
     )
-    return opened, opened.render(options, chart)
+    if chart.are_chosen:
+        opened.demand_chart()
+    return opened, chart
+
+
+def _rendered(  # with the defaults of RenderKeywords
+    path: Content,
+    *,
+    install_namespace: str | None = None,
+    watch_namespaces: Sequence[str] | None = None,
+    certificates: AnyCertificates = "operator",
+    parity: bool = False,
+    deployment_config: Json | None = None,
+    aggregated_roles: bool = False,
+    **options: Unpack[InspectKeywords],
+) -> tuple[OpenedBundle, Rendering]:
+    if install_namespace is not None:
+        demand_namespace(install_namespace, "install_namespace")
+    if watch_namespaces is not None:
+        demand_namespaces(watch_namespaces, "watch_namespaces")
+    if parity and aggregated_roles:
+        raise ValueError("aggregated_roles are ours: OLM's own renderer makes none, so parity has none")
+    made_by = member(Certificates, certificates, "certificates")
+    opened, chart = _opened(path, **options)
+    if parity:
+        opened = opened.in_parity(is_detected=options.get("format") is None)
+    how = RenderOptions(
+        install_namespace=install_namespace,
+        watch_namespaces=None if watch_namespaces is None else tuple(watch_namespaces),
+        certificates=made_by,
+        deployment_config=deployment_config,
+        aggregated_roles=aggregated_roles,
+        limits=opened.limits,
+    )
+    return opened, opened.render(how, chart)
 
 
 def _copied(value: Any) -> Any:

@@ -9,10 +9,13 @@ from typing import Any
 
 from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.content.tree import Tree
-from rukpak_py.formats.helm.chart import Chart
+from rukpak_py.formats.detection import FormatName
+from rukpak_py.formats.format import RenderOptions
+from rukpak_py.formats.helm.chart import Chart, read_chart
 from rukpak_py.formats.registry_v1.bundle import Dependency, Json, RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
 from rukpak_py.formats.registry_v1.requirements import required_by_csv
+from rukpak_py.library.opened import ChartOptions, OpenedBundle
 
 _POD_SPECS = {
     "Pod": ("spec",),
@@ -20,6 +23,16 @@ _POD_SPECS = {
 }
 _TEMPLATE_SPEC = ("spec", "template", "spec")
 _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+def description(opened: OpenedBundle, chart: ChartOptions) -> Json:
+    """All of it; a bundle with defects is described, too. `chart`: how a chart is rendered."""
+    found = of_tree(opened.tree, opened.format.value)
+    if opened.format is FormatName.REGISTRY:
+        return found | of_bundle(opened.reading.bundle or opened.bundle)  # the latter says why there is none
+    if opened.format is FormatName.HELM:
+        found |= of_chart(read_chart(opened.tree, opened.limits, is_directory=opened.is_directory))
+    return found | of_objects(opened.render(RenderOptions(limits=opened.limits), chart).all)
 
 
 def of_tree(tree: Tree, format_name: str) -> Json:

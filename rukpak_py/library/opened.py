@@ -93,6 +93,12 @@ class OpenedBundle:
             raise ContentError(f"parity is for bundles of format {FormatName.REGISTRY}, not {self.format}")
         return replace(self, format=FormatName.REGISTRY, parity=True)
 
+    def demand_chart(self) -> None:
+        if self.format is not FormatName.HELM:
+            raise ContentError(
+                f"values, release name and versions are for charts, and this bundle is of format {self.format}"
+            )
+
     def warnings(self) -> list[Finding]:
         """Findings about objects that a rendering leaves out, adds or merges without refusing the bundle."""
         from rukpak_py.formats.render_warnings import render_warnings  # noqa: PLC0415 - only `render` prints them
@@ -117,10 +123,8 @@ class OpenedBundle:
         self, options: RenderOptions, chart: ChartOptions | None = None, patches: "Sequence[Patch]" = ()
     ) -> Rendering:
         chart = chart or ChartOptions()
-        if chart.are_chosen and self.format is not FormatName.HELM:
-            raise ContentError(
-                f"values, release name and versions are for charts, and this bundle is of format {self.format}"
-            )
+        if chart.are_chosen:
+            self.demand_chart()
         if _chooses_for_olm(options) and self.format is not FormatName.REGISTRY:
             what = "watch namespaces, certificates, deployment configuration and aggregated roles"
             raise ContentError(f"{what} are for bundles of format {FormatName.REGISTRY}, not {self.format}")

@@ -1,5 +1,6 @@
 """Content that the library takes: paths, files in memory, and images of registries only when it is asked to."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,18 @@ import pytest
 import rukpak_py
 from rukpak_py.sources.local import open_tree
 from tests.unit.bundles import bundle, manifest
+from tests.unit.cli.running import CommandLine
 from tests.unit.rendering import only
 
 SAMPLES = Path(__file__).resolve().parents[2] / "docs/samples"
 V1 = SAMPLES / "greeter-v1"
-FUNCTIONS: list[Callable[..., Any]] = [rukpak_py.render, rukpak_py.rendering, rukpak_py.validate]
+FUNCTIONS: list[Callable[..., Any]] = [
+    rukpak_py.render,
+    rukpak_py.rendering,
+    rukpak_py.validate,
+    rukpak_py.permissions,
+    rukpak_py.inspect,
+]
 IMAGE = "localhost:1/team/bundle"  # nothing listens on this port
 
 
@@ -78,3 +86,27 @@ def test_a_rendering_names_the_fields_that_it_leaves_out() -> None:
 def test_unknown_keyword_is_a_type_error() -> None:
     with pytest.raises(TypeError, match="unexpected keyword argument 'nonsense'"):
         rukpak_py.render(V1, nonsense=1)  # type: ignore[call-arg]  # that is the point
+    with pytest.raises(TypeError, match="unexpected keyword argument 'parity'"):
+        rukpak_py.inspect(V1, parity=True)  # type: ignore[call-arg]  # the same
+
+
+@pytest.mark.parametrize("sample", ["greeter-v2", "greeter-broken", "notes"])
+def test_inspect_gives_the_data_of_the_command(sample: str, capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(SAMPLES / sample)
+    found = rukpak_py.inspect(path)
+    assert found == json.loads(CommandLine(capsys)("bundle", "inspect", path, "-o", "json").out)
+    assert rukpak_py.inspect(files_of(SAMPLES / sample)) == found
+
+
+def test_permissions_give_the_data_of_the_command(capsys: pytest.CaptureFixture[str]) -> None:
+    path = str(SAMPLES / "greeter-v2")
+    options = ("--install-namespace", "here", "--watch-namespace", "team-a", "--escalate", "-o", "json")
+    printed = json.loads(CommandLine(capsys)("bundle", "permissions", path, *options).out)
+    found = rukpak_py.permissions(path, install_namespace="here", watch_namespaces=["team-a"], escalate=True)
+    assert found == printed
+    assert found != rukpak_py.permissions(path, install_namespace="here", watch_namespaces=["team-a"])
+
+
+def test_values_are_for_charts() -> None:
+    with pytest.raises(rukpak_py.ContentError, match="are for charts"):
+        rukpak_py.inspect(V1, values={"a": 1})

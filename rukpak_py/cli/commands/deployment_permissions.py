@@ -6,6 +6,7 @@ from functools import partial
 import click
 
 from rukpak_py.api.accounts import Account
+from rukpak_py.apply.permissions.documents import rules_document
 from rukpak_py.apply.permissions.manifests import account_with_roles, name_for_missing, roles_for
 from rukpak_py.cli.cluster.session import OperatorAt, operator_options
 from rukpak_py.cli.object_names import deployment_argument
@@ -50,7 +51,7 @@ def permissions(*, deployment: str, missing: bool, output: str, **where: str) ->
             pass
         case "json", account:
             about = account._asdict() if account is not None else None
-            print_json({"account": about, "rules": report.rules_document(rules)})
+            print_json({"account": about, "rules": rules_document(rules)})
         case _:
             print_lines(report.lines_of_needs(rules, Style(sys.stdout)))
     return Exit.OK

@@ -17,8 +17,6 @@ from rukpak_py.cli.reports import inspection as report
 from rukpak_py.cli.terminal import Style, epilog, print_json, print_lines, print_warning
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.detection import FormatName
-from rukpak_py.formats.format import RenderOptions
-from rukpak_py.formats.helm.chart import read_chart
 from rukpak_py.library import inspection, open_bundle
 
 
@@ -36,16 +34,9 @@ def inspect(*, path: str, format_name: str | None, output: str, **chosen: Any) -
     chart = chart_options_of(chosen)
     opened = open_bundle(path, format=format_name, limits=Limits.from_environment(), registries=True)
     demand_chart(opened.format)
-    found = inspection.of_tree(opened.tree, opened.format.value)
-    if opened.format is FormatName.REGISTRY:
-        bundle = opened.reading.bundle or opened.bundle  # what has defects can be looked at, what is not there cannot
-        if opened.reading.defects:
-            print_warning(f"the bundle has defects; `rukpakctl bundle validate` lists them: {path}")
-        found |= inspection.of_bundle(bundle)
-    else:
-        if opened.format is FormatName.HELM:
-            found |= inspection.of_chart(read_chart(opened.tree, opened.limits, is_directory=opened.is_directory))
-        found |= inspection.of_objects(opened.render(RenderOptions(), chart).all)
+    if opened.format is FormatName.REGISTRY and opened.reading.defects:
+        print_warning(f"the bundle has defects; `rukpakctl bundle validate` lists them: {path}")
+    found = inspection.description(opened, chart)
     if output == "json":
         print_json(found)
     else:

@@ -7,6 +7,7 @@ import click
 
 from rukpak_py.api.accounts import Account
 from rukpak_py.api.names import DEFAULT_SYSTEM_NAMESPACE, OPERATOR_ACCOUNT
+from rukpak_py.apply.permissions.documents import permissions_document
 from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import needs_of, rules_by_scope
 from rukpak_py.apply.permissions.manifests import account_with_roles, brought_namespaces, roles_for
@@ -133,6 +134,6 @@ def permissions(
                 account_with_roles(needs.rules, name=role, account=account, watched=watched, operator=operator_account)
             )
         case "json":
-            print_json(report.document(grants_of(rendering.all), needs))
+            print_json(permissions_document(grants_of(rendering.all), needs))
         case _:
             print_lines(report.lines_of(grants_of(rendering.all), needs, Style(sys.stdout)))

@@ -8,7 +8,7 @@ import orjson
 from rukpak_py.apply.crd_safety.schema_changes import SchemaChange
 from rukpak_py.apply.crd_safety.verdicts import Verdict
 from rukpak_py.apply.field_differences import Difference, FieldChange
-from rukpak_py.apply.permissions.grants import RoleReference
+from rukpak_py.apply.permissions.documents import reference_document
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.reports.report import counted
@@ -180,14 +180,6 @@ def permission_document(permission: Permission) -> dict[str, Any]:
     """Fields without a meaning for this permission are null: a permission on every name has no name."""
     about = {"url": permission.url} if permission.url else {"group": permission.group, "resource": permission.resource}
     return {"namespace": permission.scope or None, "verb": permission.verb, **about, "name": permission.name or None}
-
-
-def reference_document(reference: RoleReference) -> dict[str, Any]:
-    return {
-        "holder": reference.holder._asdict(),
-        "namespace": reference.scope or None,
-        "role": {"kind": reference.role_kind, "name": reference.role},
-    }
 
 
 def _reference(key: ObjectKey) -> dict[str, Any]:

@@ -1,13 +1,13 @@
-"""Permissions for people and for programs: what is granted to whom, what stands out, what an installer needs."""
+"""Permissions for people: what is granted to whom, what stands out, what an installer needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from rukpak_py.apply.permissions.documents import of_scope, scopes_of
 from rukpak_py.apply.permissions.grants import Grants
 from rukpak_py.apply.permissions.installer import Needs
-from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
+from rukpak_py.apply.permissions.permission import rule_text, rules_of, scope_text
 from rukpak_py.apply.permissions.risky import warnings_of
-from rukpak_py.cli.reports.comparison import reference_document
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 
 Json = dict[str, Any]
@@ -18,9 +18,9 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
     if not grants.permissions and not grants.references:
         yield "  nothing"
     for holder, permissions in grants.permissions.items():
-        for scope in _scopes(permissions):
+        for scope in scopes_of(permissions):
             yield _head(f"{holder} {scope_text(scope)}", style)
-            yield from _rules(rules_of(_of_scope(permissions, scope)), style)
+            yield from _rules(rules_of(of_scope(permissions, scope)), style)
     for reference in grants.references:
         yield _head(f"{reference.holder} {scope_text(reference.scope)}: {reference}", style)
     yield ""
@@ -54,35 +54,3 @@ def _standing_out(grants: Grants, style: Style) -> Iterator[str]:
 def _rules(rules: Iterable[Json], style: Style, *, indent: int = 4) -> list[str]:
     rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
     return table(rows, width=style.width, indent=indent)
-
-
-def document(grants: Grants, needs: Needs) -> Json:
-    return {
-        "grants": [
-            {
-                "holder": holder._asdict(),
-                "namespace": scope or None,
-                "rules": rules_of(_of_scope(permissions, scope)),
-                "warnings": [
-                    {"id": warning.id, "text": warning.text, "rules": rules_of(warning.permissions)}
-                    for warning in warnings_of(_of_scope(permissions, scope))
-                ],
-            }
-            for holder, permissions in grants.permissions.items()
-            for scope in _scopes(permissions)
-        ],
-        "references": [reference_document(reference) for reference in grants.references],
-        "installer": rules_document(needs.rules),
-    }
-
-
-def rules_document(needs: Mapping[str, list[Json]]) -> list[Json]:
-    return [{"namespace": scope or None, "rules": rules} for scope, rules in needs.items()]
-
-
-def _scopes(permissions: Iterable[Permission]) -> list[str]:
-    return sorted({permission.scope for permission in permissions})
-
-
-def _of_scope(permissions: Iterable[Permission], scope: str) -> list[Permission]:
-    return [permission for permission in permissions if permission.scope == scope]
