@@ -28,6 +28,8 @@ _CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 def description(opened: OpenedBundle, chart: ChartOptions) -> Json:
     """All of it; a bundle with defects is described, too. `chart`: how a chart is rendered."""
     found = of_tree(opened.tree, opened.format.value)
+    if opened.image is not None:
+        found["image"] = {"digest": opened.image.digest or None, "labels": dict(sorted(opened.image.labels().items()))}
     if opened.format is FormatName.REGISTRY:
         return found | of_bundle(opened.reading.bundle or opened.bundle)  # the latter says why there is none
     if opened.format is FormatName.HELM:
@@ -80,8 +82,13 @@ def of_bundle(bundle: RegistryBundle) -> Json:
         "name": csv.name,
         "displayName": text(spec.get("displayName")) or None,
         "version": text(spec.get("version")) or None,
+        "provider": text(mapping(spec.get("provider")).get("name")) or None,
+        "capabilities": csv.annotations.get("capabilities") or None,
         "replaces": text(spec.get("replaces")) or None,
+        "skips": [text(name) for name in spec.get("skips") or []],
+        "skipRange": csv.annotations.get("olm.skipRange") or None,
         "minKubeVersion": text(spec.get("minKubeVersion")) or None,
+        "openshiftVersions": bundle.metadata.openshift_versions or None,
         "channels": [channel for channel in bundle.metadata.channels.split(",") if channel],
         "defaultChannel": bundle.metadata.default_channel or None,
         "installModes": csv.supported_modes,

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from rukpak_py.formats.helm.request import HelmRequest
     from rukpak_py.formats.registry_v1.bundle import RegistryBundle
     from rukpak_py.formats.registry_v1.reading import Reading
+    from rukpak_py.sources.image.descriptors import ImageDetails
 
 Json: TypeAlias = dict[str, Any]
 # A path, or the files themselves: content by path.
@@ -71,6 +72,7 @@ class OpenedBundle:
 
     tree: Tree
     is_directory: bool = True  # no archive: charts are loaded differently
+    image: "ImageDetails | None" = None  # that the files were read from
     format: FormatName
     parity: bool
     limits: Limits
@@ -223,7 +225,12 @@ def open_bundle(
         content = open_content(path, limits=limits, registries=registries)
     name = detect_format(content.tree, limits) if format is None else member(FormatName, format, "format")
     opened = OpenedBundle(
-        tree=content.tree, is_directory=content.is_directory, format=name, parity=False, limits=limits
+        tree=content.tree,
+        is_directory=content.is_directory,
+        image=content.image,
+        format=name,
+        parity=False,
+        limits=limits,
     )
     return opened.in_parity(is_detected=format is None) if parity else opened
 

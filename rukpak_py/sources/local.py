@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rukpak_py.content.tar import read_archive
@@ -23,7 +24,7 @@ from rukpak_py.core.errors import AccessError, ContentError, RukPakError, Unavai
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image import layout
-from rukpak_py.sources.image.descriptors import ANY, Blobs, WantedPlatform
+from rukpak_py.sources.image.descriptors import ANY, Blobs, ImageDetails, WantedPlatform
 from rukpak_py.sources.image.layers import tree_of_image
 from rukpak_py.sources.image.reference import ImageReference, parse_image
 from rukpak_py.sources.local_blobs import ArchiveBlobs, DirectoryBlobs, pieces
@@ -195,6 +196,7 @@ class LocalContent:
 
     tree: Tree
     is_directory: bool
+    image: ImageDetails | None = None
 
 
 def open_tree(path: str | os.PathLike[str], *, limits: Limits = DEFAULT_LIMITS) -> Tree:
@@ -243,8 +245,8 @@ def _pulled(reference: ImageReference, typed: str, limits: Limits) -> LocalConte
     from rukpak_py.sources.image.opening import open_image  # noqa: PLC0415 - only who pulls pays for the client
 
     try:
-        image = open_image(reference, limits=limits)
-        return LocalContent(tree=_not_empty(image.tree), is_directory=not image.artifact_type)
+        image, details = open_image(reference, limits=limits)
+        return LocalContent(tree=_not_empty(image.tree), is_directory=not image.artifact_type, image=details)
     except RukPakError as error:
         missing = f"{as_path}as an image it " if (as_path := _missing(typed)) else ""
         raise type(error)(f"{missing}cannot be pulled: {error}") from error
@@ -280,7 +282,9 @@ def _of_file(path: Path, wanted: WantedPlatform, limits: Limits) -> LocalContent
     if {layout.MARK, layout.INDEX} <= names:
         return _of_layout(archive, wanted, limits)
     if layout.FLAT_MANIFEST in names:
-        return _of_image(lambda: layout.layers_of_archive(archive, limits=limits, wanted=wanted), limits)
+        labels = partial(layout.labels_of_archive, archive, limits=limits, wanted=wanted)
+        layers = partial(layout.layers_of_archive, archive, limits=limits, wanted=wanted)
+        return _of_image(layers, ImageDetails(digest="", labels=labels), limits)
     _refuse_choice(wanted)
     tree = read_archive(pieces(path), limits=limits)
     if not tree and not tree.directories:
@@ -299,14 +303,15 @@ def _of_layout(blobs: Blobs, wanted: WantedPlatform, limits: Limits) -> LocalCon
 
 
 def _of_stored_image(image: layout.LayoutImage, limits: Limits) -> LocalContent:
+    details = ImageDetails(digest=image.digest, labels=partial(image.labels, limits))
     if image.is_chart:
-        return LocalContent(tree=read_archive(image.archive(limits), limits=limits), is_directory=False)
-    return _of_image(image.layers, limits)
+        return LocalContent(tree=read_archive(image.archive(limits), limits=limits), is_directory=False, image=details)
+    return _of_image(image.layers, details, limits)
 
 
-def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], limits: Limits) -> LocalContent:
+def _of_image(layers: Callable[[], Iterable[Iterable[bytes]]], details: ImageDetails, limits: Limits) -> LocalContent:
     tree = _not_empty(read_bundle_or_chart(lambda keep: tree_of_image(layers, keep=keep, limits=limits)))
-    return LocalContent(tree=tree, is_directory=True)
+    return LocalContent(tree=tree, is_directory=True, image=details)
 
 
 def _not_empty(tree: Tree) -> Tree:

@@ -63,9 +63,11 @@ class Layout:
         self.files[f"blobs/{digest.replace(':', '/')}"] = data
         return {"digest": digest, "size": len(data), **fields}
 
-    def image(self, layers: Sequence[Mapping[str, bytes | Entry]], **fields: Any) -> dict[str, Any]:
+    def image(
+        self, layers: Sequence[Mapping[str, bytes | Entry]], labels: Mapping[str, str] | None = None, **fields: Any
+    ) -> dict[str, Any]:
         blobs = [self.blob(gzip.compress(layer(entries), mtime=0)) for entries in layers]
-        config = self.blob(json.dumps({"rootfs": {"diff_ids": []}}).encode())
+        config = self.blob(json.dumps({"rootfs": {"diff_ids": []}, "config": {"Labels": labels}}).encode())
         return self.document({"schemaVersion": 2, "config": config, "layers": blobs}, **fields)
 
     def document(self, content: Any, **fields: Any) -> dict[str, Any]:
@@ -76,7 +78,9 @@ class Layout:
         return self
 
 
-def docker_archive(layers: Sequence[Mapping[str, bytes | Entry]]) -> dict[str, bytes | Entry]:
+def docker_archive(
+    layers: Sequence[Mapping[str, bytes | Entry]], labels: Mapping[str, str] | None = None
+) -> dict[str, bytes | Entry]:
     """As old versions of docker write it: an equal layer is a link to its first copy."""
     files: dict[str, bytes | Entry] = {}
     paths: list[str] = []
@@ -88,7 +92,8 @@ def docker_archive(layers: Sequence[Mapping[str, bytes | Entry]]) -> dict[str, b
         files[path] = data if first is None else symlink(f"../{first}")
         paths.append(path)
         digests.append(digest_of(data))
-    files["config.json"] = json.dumps({"rootfs": {"type": "layers", "diff_ids": digests}}).encode()
+    configuration = {"rootfs": {"type": "layers", "diff_ids": digests}, "config": {"Labels": labels}}
+    files["config.json"] = json.dumps(configuration).encode()
     manifest = [{"Config": "config.json", "RepoTags": ["example.com/demo:1"], "Layers": paths}]
     return files | {"manifest.json": json.dumps(manifest).encode()}
 

@@ -19,8 +19,13 @@ _FACTS = (
     ("version", "version"),
     ("appVersion", "version of the application"),
     ("description", "description"),
+    ("provider", "provider"),
+    ("capabilities", "capability level"),
     ("replaces", "replaces"),
+    ("skips", "skips"),
+    ("skipRange", "skip range"),
     ("minKubeVersion", "minimum Kubernetes"),
+    ("openshiftVersions", "OpenShift versions"),
     ("kubeVersion", "Kubernetes"),
     ("channels", "channels"),
     ("defaultChannel", "default channel"),
@@ -32,6 +37,9 @@ _FACTS = (
 
 def lines_of(found: Json, style: Style) -> Iterator[str]:
     facts = [(title, _text(found[key])) for key, title in _FACTS if found.get(key)]
+    image = found.get("image", {})
+    if image.get("digest"):
+        facts.append(("image digest", _text(image["digest"])))
     yield from table([*facts, ("size", _size(found))], width=style.width, indent=0)
     for title, rows in _lists(found):
         if rows:
@@ -48,6 +56,7 @@ def _lists(found: Json) -> Iterator[tuple[str, Sequence[tuple[str, str]]]]:
     yield "webhooks", [(one["name"], f"{one['type']} of {one['deployment']}") for one in found.get("webhooks", ())]
     yield "other objects", [(one["kind"], str(one["count"])) for one in found["objects"]]
     yield "images", _images(found["images"])
+    yield "image labels", list(found.get("image", {}).get("labels", {}).items())
     yield (
         "dependencies",
         [

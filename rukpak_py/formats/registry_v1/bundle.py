@@ -129,6 +129,7 @@ class BundleMetadata:
     package: str
     channels: str = ""  # as written: separated by commas
     default_channel: str = ""
+    openshift_versions: str = ""  # as catalogs read it; the renderer does not
     dependencies: Sequence[Dependency] = ()
 
 

@@ -6,7 +6,7 @@ configuration is of a type of its own, which tells it from an image. A signature
 
 import hashlib
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Final, Protocol, TypeVar
 
@@ -58,6 +58,14 @@ class Configuration(msgspec.Struct, frozen=True, kw_only=True):
     def labels(self) -> dict[str, str]:
         found = self.config.get("Labels") if isinstance(self.config, dict) else None
         return {key: text for key, text in found.items() if isinstance(text, str)} if isinstance(found, dict) else {}
+
+
+@dataclass(frozen=True, kw_only=True)
+class ImageDetails:
+    """The identity of an image that content was read from. Labels are read when they are asked for."""
+
+    digest: str  # of the index where there is one, else of the manifest; empty: `docker save` writes neither
+    labels: Callable[[], Mapping[str, str]]
 
 
 @dataclass(frozen=True, kw_only=True)

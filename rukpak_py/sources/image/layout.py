@@ -8,6 +8,7 @@ with what there is. What `skopeo copy IMAGE dir:DIR` writes is one manifest, wit
 files of layers have no digests of their own; the configuration knows those of the unpacked tars.
 """
 
+import hashlib
 import platform
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -61,6 +62,7 @@ class LayoutImage:
     """An image, or a chart of `helm push`, whose blobs are on disk."""
 
     manifest: ImageManifest
+    digest: str  # of what the layout names: an index, or the manifest
     blob: Callable[[Descriptor], Iterable[bytes]]
 
     @property
@@ -89,27 +91,38 @@ class LayoutImage:
 
 def image_of_layout(blobs: Blobs, *, limits: Limits, host: Platform, wanted: WantedPlatform = ANY) -> LayoutImage:
     index = document(INDEX, blobs(INDEX), Index, limits)
-    manifest = _manifest(blobs, index, limits, host, wanted)
+    digest, manifest = _manifest(blobs, index, limits, host, wanted)
     check_entries("the image's manifest", len(manifest.layers), limits)
-    return LayoutImage(manifest=manifest, blob=lambda descriptor: blobs(_path(descriptor)))
+    return LayoutImage(manifest=manifest, digest=digest, blob=lambda descriptor: blobs(_path(descriptor)))
 
 
 def image_of_flat_directory(blobs: Blobs, *, limits: Limits) -> LayoutImage:
     """The image in a directory that skopeo calls `dir:`."""
     manifest = document(FLAT_MANIFEST, blobs(FLAT_MANIFEST), ImageManifest, limits)
     check_entries("the image's manifest", len(manifest.layers), limits)
-    return LayoutImage(manifest=manifest, blob=lambda descriptor: blobs(_path(descriptor).rpartition("/")[2]))
+    digest = hashlib.sha256()
+    for chunk in blobs(FLAT_MANIFEST):
+        digest.update(chunk)
+    return LayoutImage(
+        manifest=manifest,
+        digest=f"sha256:{digest.hexdigest()}",
+        blob=lambda descriptor: blobs(_path(descriptor).rpartition("/")[2]),
+    )
 
 
-def _manifest(blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: WantedPlatform) -> ImageManifest:
+def _manifest(
+    blobs: Blobs, index: Index, limits: Limits, host: Platform, wanted: WantedPlatform
+) -> tuple[str, ImageManifest]:
+    named = ""
     for _ in range(MOST_INDEXES):
         check_entries("the image's index", len(index.manifests), limits)
         chosen = choose(index.manifests, host, wanted)
+        named = named or chosen.digest
         if chosen.size > limits.image_manifest_bytes:
             raise limits.exceeded("image_manifest_bytes", f"the size of manifest {chosen.digest}")
         chunks = verified(blobs(_path(chosen)), chosen)
         if chosen.media_type not in INDEX_TYPES:
-            return document(f"manifest {chosen.digest}", chunks, ImageManifest, limits)
+            return named, document(f"manifest {chosen.digest}", chunks, ImageManifest, limits)
         index = document(f"index {chosen.digest}", chunks, Index, limits)
         # The name was that of the index; the digest may be that of one of its images.
         wanted = WantedPlatform(digest=wanted.digest if chosen.digest != wanted.digest else "")

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import Final
 
 from rukpak_py.content.tree import Tree
@@ -10,6 +11,7 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.sources.bundle_files import read_bundle_or_chart
 from rukpak_py.sources.image.client import Advice
 from rukpak_py.sources.image.credentials import credentials_for
+from rukpak_py.sources.image.descriptors import ImageDetails
 from rukpak_py.sources.image.layer_files import LayerFile, read_chart, tree_of_layers
 from rukpak_py.sources.image.layers import Keep
 from rukpak_py.sources.image.pull import ImagePull, PullOptions
@@ -25,11 +27,12 @@ _ADVICE: Final = Advice(
 )
 
 
-def open_image(reference: ImageReference, *, limits: Limits) -> ImageContent:
-    with _downloaded(reference, limits) as (pull, layers, _):
+def open_image(reference: ImageReference, *, limits: Limits) -> tuple[ImageContent, ImageDetails]:
+    with _downloaded(reference, limits) as (pull, layers, resolved):
+        details = ImageDetails(digest=resolved.digest, labels=partial(dict, pull.labels))
         if pull.artifact_type:
-            return ImageContent(tree=read_chart(layers, limits), artifact_type=pull.artifact_type)
-        return ImageContent(tree=read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits)))
+            return ImageContent(tree=read_chart(layers, limits), artifact_type=pull.artifact_type), details
+        return ImageContent(tree=read_bundle_or_chart(lambda keep: tree_of_layers(layers, keep, limits))), details
 
 
 def pull_labelled_image(

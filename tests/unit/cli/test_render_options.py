@@ -10,6 +10,7 @@ from rukpak_py.formats.helm.process import VARIABLE, HelmProgram
 from tests.unit.bundles import bundle, csv_document, manifest
 from tests.unit.charts import chart
 from tests.unit.cli.running import SAMPLES, CommandLine
+from tests.unit.images import Layout
 from tests.unit.test_library_options import with_typos, written
 
 V1, V2, NOTES, CHART = (SAMPLES / name for name in ("greeter-v1", "greeter-v2", "notes", "web-chart"))
@@ -116,6 +117,48 @@ def test_a_bundle_of_olm_without_objects_is_told_once(rukpakctl: CommandLine, tm
     assert (ran.status, ran.out) == (0, "")
     assert ran.err == "Warning: manifests/csv.yaml:1:1: the bundle has no objects [RV1-962]\n"
     assert "the bundle has no objects" in rukpakctl("bundle", "render", tmp_path, "--parity").err
+
+
+def test_inspect_shows_upgrades_and_where_the_bundle_is_listed(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    csv = csv_document(
+        annotations={"olm.skipRange": ">=1.0.0 <1.2.3", "capabilities": "Seamless Upgrades"},
+        provider={"name": "Example"},
+        skips=["demo.v1.2.1", "demo.v1.2.2"],
+    )
+    path = written(bundle(csv=csv, annotations={"com.redhat.openshift.versions": "v4.12-v4.15"}), tmp_path)
+    found = json.loads(rukpakctl("bundle", "inspect", path, "-o", "json").out)
+    facts = {
+        "skips": ["demo.v1.2.1", "demo.v1.2.2"],
+        "skipRange": ">=1.0.0 <1.2.3",
+        "openshiftVersions": "v4.12-v4.15",
+        "capabilities": "Seamless Upgrades",
+        "provider": "Example",
+    }
+    assert facts.items() <= found.items()
+    assert "image" not in found
+    lines = rukpakctl("bundle", "inspect", path).out.splitlines()
+    assert {
+        "skips               demo.v1.2.1, demo.v1.2.2",
+        "skip range          >=1.0.0 <1.2.3",
+        "OpenShift versions  v4.12-v4.15",
+        "capability level    Seamless Upgrades",
+        "provider            Example",
+    } <= set(lines)
+    none = json.loads(rukpakctl("bundle", "inspect", written(bundle(), tmp_path / "none"), "-o", "json").out)
+    assert [none[name] for name in facts] == [[], None, None, "Basic Install", None]
+
+
+def test_inspect_shows_the_image(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    layout = Layout()
+    image = layout.image([dict(bundle())], {"version": "1.2.3"})
+    for path, content in layout.index(image).files.items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_bytes(content)
+    found = json.loads(rukpakctl("bundle", "inspect", tmp_path, "-o", "json").out)
+    assert found["image"] == {"digest": image["digest"], "labels": {"version": "1.2.3"}}
+    out = rukpakctl("bundle", "inspect", tmp_path).out
+    assert f"image digest        {image['digest']}\n" in out
+    assert "\nimage labels\n  version  1.2.3\n" in out
 
 
 def test_inspect_shows_the_apis_that_the_csv_requires(rukpakctl: CommandLine, tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ MEDIA_TYPE = f"{PREFIX}mediatype.v1"
 PACKAGE = f"{PREFIX}package.v1"
 CHANNELS = f"{PREFIX}channels.v1"
 DEFAULT_CHANNEL = f"{PREFIX}channel.default.v1"
+OPENSHIFT_VERSIONS = "com.redhat.openshift.versions"  # the versions of OpenShift whose catalogs get the bundle
 
 _ANNOTATIONS = "annotations"
 

@@ -16,6 +16,7 @@ from rukpak_py.formats.registry_v1.bundle import BundleMetadata, Csv
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
+    OPENSHIFT_VERSIONS,
     catalog_annotations_file,
     decode_metadata,
 )
@@ -38,9 +39,13 @@ def read_metadata(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadat
     annotations = _read_annotations(tree, defects, limits)
     # Catalogs look for dependencies in every file of metadata/ but the one that they take the annotations from.
     documents = _first_documents(tree, limits)
-    if (found := catalog_annotations_file(documents.items())) is not None:
-        del documents[found[0]]
-    return replace(annotations, dependencies=read_dependencies(documents.items()))
+    path, told = catalog_annotations_file(documents.items()) or ("", {})
+    documents.pop(path, None)
+    return replace(
+        annotations,
+        openshift_versions=told.get(OPENSHIFT_VERSIONS, ""),
+        dependencies=read_dependencies(documents.items()),
+    )
 
 
 def _read_annotations(tree: Tree, defects: Defects, limits: Limits) -> BundleMetadata:
