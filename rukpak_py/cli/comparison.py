@@ -1,5 +1,5 @@
 """Two renderings compared: objects added, removed and changed, and the permissions that holders gain and lose. Of a CRD
-also what may become of its instances.
+also what may become of its instances. The summary has the differences of the bundles themselves.
 
 An object is the same when group, kind, namespace and name are. Roles and bindings have names made from their content,
 so each change gives them new ones: those that only differ in that name are told as renamed. The content of Secrets is
@@ -7,7 +7,7 @@ never shown, only that it changed.
 """
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -46,13 +46,15 @@ class RenderingComparison:
     changed: list[ChangedObject]
     permissions: list[PermissionChange]
     definitions: list[ChangedDefinition]
+    summary: Sequence[Difference] = ()
 
     @property
     def is_empty(self) -> bool:
-        return not (self.added or self.removed or self.renamed or self.changed or self.permissions)
+        objects = self.added or self.removed or self.renamed or self.changed
+        return not (self.summary or objects or self.permissions)
 
 
-def compare(old: Iterable[Json], new: Iterable[Json]) -> RenderingComparison:
+def compare(old: Iterable[Json], new: Iterable[Json], summary: Sequence[Difference] = ()) -> RenderingComparison:
     old, new = list(old), list(new)
     before, after = _by_key(old), _by_key(new)
     removed, added = [key for key in before if key not in after], [key for key in after if key not in before]
@@ -75,6 +77,7 @@ def compare(old: Iterable[Json], new: Iterable[Json]) -> RenderingComparison:
             if key in after and (key.group, key.kind) == CRD_KIND and before[key] != after[key]
             if (one := _changed_definition(key, before[key], after[key])).changes or one.unreadable
         ],
+        summary=summary,
     )
 
 

@@ -5,12 +5,16 @@ from typing import Any
 
 import click
 
+from rukpak_py.cli.bundle_summary import Facts, facts_of, summary_differences
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.formats.detection import FormatName
+from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations
+from rukpak_py.formats.registry_v1.packaging import first_document
+from rukpak_py.library import OpenedBundle
 
 
 @click.command(epilog=epilog(no="differences, with --exit-code", failed="a bundle cannot be read or rendered"))
@@ -22,12 +26,15 @@ from rukpak_py.formats.detection import FormatName
 def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
     """Compare what two bundles install and allow.
 
-    Shows objects that are added, removed and changed, field by field, and permissions gained and lost. Both bundles
-    are rendered with the same options. The content of Secrets is not shown, only that it changed. Warnings on standard
-    error name what is left out, added or merged when they are rendered.
+    Starts with a summary of OLM bundles: names, versions, channels, install modes, APIs and annotations. Then shows
+    permissions gained and lost, what changed CRDs may do to their instances, and objects that are added, removed and
+    changed, field by field. Both bundles are rendered with the same options. The content of Secrets is not shown, only
+    that it changed. Warnings on standard error name what is left out, added or merged when they are rendered.
     """
     how = render_flags_of(chosen)
-    found = compare(_objects(old, how), _objects(new, how))
+    before, after = how.opened(old), how.opened(new)
+    objects = _objects(old, before, how), _objects(new, after, how)
+    found = compare(*objects, summary_differences(_facts(before), _facts(after)))
     if output == "json":
         print_json(comparison.document(found))
     else:
@@ -35,8 +42,7 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
     return Exit.NO if exit_code and not found.is_empty else Exit.OK
 
 
-def _objects(path: str, how: RenderFlags) -> list[dict[str, Any]]:
-    opened = how.opened(path)
+def _objects(path: str, opened: OpenedBundle, how: RenderFlags) -> list[dict[str, Any]]:
     rendering = how.render(opened)
     objects = rendering.all
     for warning in [*opened.warnings(), *rendering.left_out]:
@@ -44,3 +50,10 @@ def _objects(path: str, how: RenderFlags) -> list[dict[str, Any]]:
     if opened.format is not FormatName.REGISTRY:  # a finding tells
         warn_of_nothing(objects, path)
     return objects
+
+
+def _facts(opened: OpenedBundle) -> Facts:
+    if opened.format is not FormatName.REGISTRY:
+        return {}
+    annotations = catalog_annotations(first_document(opened.tree.get(ANNOTATIONS_FILE, b"")))
+    return facts_of(opened.bundle, annotations or {})

@@ -26,6 +26,11 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
     if found.is_empty:
         yield "no differences"
         return
+    if found.summary:
+        yield style.paint("Summary", "bold")
+        for difference in found.summary:
+            yield from _difference(difference, style, indent=2)
+        yield ""
     for key in found.removed:
         yield _heading(FieldChange.REMOVED, _name(key), style)
     for key in found.added:
@@ -61,9 +66,9 @@ def _name(key: ObjectKey) -> str:
     return clean(str(key))
 
 
-def _difference(found: Difference, style: Style) -> Iterator[str]:
+def _difference(found: Difference, style: Style, *, indent: int = 4) -> Iterator[str]:
     sign, colour = _SIGNS[found.change]
-    head = f"    {sign} {clean(found.path)}"
+    head = f"{' ' * indent}{sign} {clean(found.path)}"
     if found.is_secret:
         values = [("", _MASK)]
     elif found.change is FieldChange.CHANGED:
@@ -77,7 +82,9 @@ def _difference(found: Difference, style: Style) -> Iterator[str]:
         return
     yield style.paint(f"{head}:", colour)
     for mark, value in values:
-        yield style.paint(wrapped(value, width=style.width, first=f"        {mark}", indent=10), colour)
+        yield style.paint(
+            wrapped(value, width=style.width, first=f"{' ' * (indent + 4)}{mark}", indent=indent + 6), colour
+        )
 
 
 def _text(value: Any) -> str:
@@ -137,6 +144,7 @@ def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
 
 def document(found: RenderingComparison) -> dict[str, Any]:
     return {
+        "summary": list(map(_field, found.summary)),
         "removed": list(map(_reference, found.removed)),
         "added": list(map(_reference, found.added)),
         "renamed": [{"old": _reference(old), "new": _reference(new)} for old, new in found.renamed],

@@ -253,6 +253,12 @@ class TestDiff:
         lines = rukpakctl("bundle", "diff", V1, V2).out.splitlines()
         assert "+ ConfigMap greeter/greeter-settings" in lines
         assert "    ~ spec.replicas: 1 → 2" in lines
+        assert lines[:4] == [
+            "Summary",
+            '  ~ name: "greeter.v1.0.0" → "greeter.v2.0.0"',
+            '  ~ version: "1.0.0" → "2.0.0"',
+            '  + replaces: "greeter.v1.0.0"',
+        ]
         assert lines[-4:] == [
             "  ServiceAccount greeter/greeter in the whole cluster",
             "    get list  secrets",
@@ -262,10 +268,21 @@ class TestDiff:
 
     def test_json(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "diff", V1, V2, "-o", "json").out)
-        assert set(found) == {"added", "removed", "renamed", "changed", "permissions", "crds"}
+        assert set(found) == {"summary", "added", "removed", "renamed", "changed", "permissions", "crds"}
         (changed,) = found["changed"]
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
+
+    def test_other_channels_are_a_difference_where_all_objects_stay(
+        self, rukpakctl: CommandLine, tmp_path: Path
+    ) -> None:
+        bundle = shutil.copytree(V1, tmp_path / "other")
+        annotations = bundle / "metadata/annotations.yaml"
+        annotations.write_text(annotations.read_text().replace("channels.v1: stable", "channels.v1: stable,candidate"))
+        ran = rukpakctl("bundle", "diff", V1, bundle, "--exit-code")
+        assert ran.status == 1
+        assert '  ~ channels: "stable" → "candidate, stable"' in ran.out
+        assert "objects: 0 removed, 0 added, 0 renamed, 0 changed" in ran.out
 
     def test_fields_left_out_of_compared_renderings_are_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         bundle = misspelt_bundle(tmp_path)
