@@ -1,6 +1,6 @@
 """A comparison for people and for programs."""
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Any
 
 import orjson
@@ -9,6 +9,7 @@ from rukpak_py.apply.crd_safety.schema_changes import SchemaChange
 from rukpak_py.apply.crd_safety.verdicts import Verdict
 from rukpak_py.apply.field_differences import Difference, FieldChange
 from rukpak_py.apply.permissions.documents import reference_document
+from rukpak_py.apply.permissions.grants import RoleReference, RoleSubject
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.reports.report import counted
@@ -23,27 +24,20 @@ _SIGNS = {FieldChange.ADDED: ("+", "green"), FieldChange.REMOVED: ("-", "red"), 
 
 
 def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
+    """The summary and risks come first: reviewers decide by them, and objects can be many."""
     if found.is_empty:
         yield "no differences"
         return
-    if found.summary:
-        yield style.paint("Summary", "bold")
-        for difference in found.summary:
-            yield from _difference(difference, style, indent=2)
-        yield ""
-    for key in found.removed:
-        yield _heading(FieldChange.REMOVED, _name(key), style)
-    for key in found.added:
-        yield _heading(FieldChange.ADDED, _name(key), style)
-    for old, new in found.renamed:
-        yield _heading(FieldChange.CHANGED, f"{_name(old)} is now {clean(new.name)}", style)
-    for changed in found.changed:
-        yield _heading(FieldChange.CHANGED, _name(changed.key), style)
-        for difference in changed.differences:
-            yield from _difference(difference, style)
-    yield from _definitions(found, style)
-    yield from _permissions(found, style)
-    yield ""
+    sections = (_summary, _gained, _lost, _definitions, _objects)
+    for section in sections:
+        lines = list(section(found, style))
+        if lines:
+            yield from lines
+            yield ""
+    yield count_line(found)
+
+
+def count_line(found: RenderingComparison) -> str:
     gained, lost = (
         sum(len(getattr(change, name)) + len(getattr(change, f"{name}_references")) for change in found.permissions)
         for name in ("gained", "lost")
@@ -54,19 +48,41 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
         f"{len(found.renamed)} renamed",
         f"{len(found.changed)} changed",
     ]
-    yield f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
+    return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
+
+
+def _summary(found: RenderingComparison, style: Style) -> Iterator[str]:
+    if found.summary:
+        yield style.paint("Summary", "bold")
+    for difference in found.summary:
+        yield from _difference(difference, style, indent=2)
+
+
+def _objects(found: RenderingComparison, style: Style) -> Iterator[str]:
+    if found.removed or found.added or found.renamed or found.changed:
+        yield style.paint("Objects", "bold")
+    for key in found.removed:
+        yield _heading(FieldChange.REMOVED, _name(key), style)
+    for key in found.added:
+        yield _heading(FieldChange.ADDED, _name(key), style)
+    for old, new in found.renamed:
+        yield _heading(FieldChange.CHANGED, f"{_name(old)} is now {clean(new.name)}", style)
+    for changed in found.changed:
+        yield _heading(FieldChange.CHANGED, _name(changed.key), style)
+        for difference in changed.differences:
+            yield from _difference(difference, style, indent=6)
 
 
 def _heading(change: FieldChange, text: str, style: Style) -> str:
     sign, colour = _SIGNS[change]
-    return style.paint(wrapped(text, width=style.width, first=f"{sign} ", indent=6), colour, "bold")
+    return style.paint(wrapped(text, width=style.width, first=f"  {sign} ", indent=8), colour, "bold")
 
 
 def _name(key: ObjectKey) -> str:
     return clean(str(key))
 
 
-def _difference(found: Difference, style: Style, *, indent: int = 4) -> Iterator[str]:
+def _difference(found: Difference, style: Style, *, indent: int) -> Iterator[str]:
     sign, colour = _SIGNS[found.change]
     head = f"{' ' * indent}{sign} {clean(found.path)}"
     if found.is_secret:
@@ -106,7 +122,6 @@ def _common_start(old: str, new: str) -> int:
 
 def _definitions(found: RenderingComparison, style: Style) -> Iterator[str]:
     if found.definitions:
-        yield ""
         yield style.paint("CRD upgrade safety", "bold")
     for definition in found.definitions:
         yield wrapped(_name(definition.key), width=style.width, first="  ", indent=8)
@@ -121,25 +136,34 @@ def _definitions(found: RenderingComparison, style: Style) -> Iterator[str]:
             yield style.paint(line, colour) if colour else line
 
 
-def _permissions(found: RenderingComparison, style: Style) -> Iterator[str]:
-    for title, name, colour in (("Permissions gained", "gained", "green"), ("Permissions lost", "lost", "red")):
-        changes = [
-            (change.holder, getattr(change, name), getattr(change, f"{name}_references"))
-            for change in found.permissions
-            if getattr(change, name) or getattr(change, f"{name}_references")
-        ]
-        if changes:
-            yield ""
-            yield style.paint(title, "bold")
-        for holder, permissions, references in changes:
-            for reference in references:
-                text = clean(f"{holder} {scope_text(reference.scope)}: {reference}")
-                yield style.paint(wrapped(text, width=style.width, first="  ", indent=8), colour)
-            for scope in sorted({permission.scope for permission in permissions}):
-                yield wrapped(clean(f"{holder} {scope_text(scope)}"), width=style.width, first="  ", indent=8)
-                rules = rules_of(permission for permission in permissions if permission.scope == scope)
-                rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
-                yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
+def _gained(found: RenderingComparison, style: Style) -> Iterator[str]:
+    changes = [(one.holder, one.gained, one.gained_references) for one in found.permissions]
+    return _permissions("Permissions gained", changes, "green", style)
+
+
+def _lost(found: RenderingComparison, style: Style) -> Iterator[str]:
+    changes = [(one.holder, one.lost, one.lost_references) for one in found.permissions]
+    return _permissions("Permissions lost", changes, "red", style)
+
+
+def _permissions(
+    title: str,
+    changes: Iterable[tuple[RoleSubject, Collection[Permission], Sequence[RoleReference]]],
+    colour: str,
+    style: Style,
+) -> Iterator[str]:
+    changes = [change for change in changes if change[1] or change[2]]
+    if changes:
+        yield style.paint(title, "bold")
+    for holder, permissions, references in changes:
+        for reference in references:
+            text = clean(f"{holder} {scope_text(reference.scope)}: {reference}")
+            yield style.paint(wrapped(text, width=style.width, first="  ", indent=8), colour)
+        for scope in sorted({permission.scope for permission in permissions}):
+            yield wrapped(clean(f"{holder} {scope_text(scope)}"), width=style.width, first="  ", indent=8)
+            rules = rules_of(permission for permission in permissions if permission.scope == scope)
+            rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
+            yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
 
 
 def document(found: RenderingComparison) -> dict[str, Any]:

@@ -251,17 +251,22 @@ class TestDiff:
 
     def test_text(self, rukpakctl: CommandLine) -> None:
         lines = rukpakctl("bundle", "diff", V1, V2).out.splitlines()
-        assert "+ ConfigMap greeter/greeter-settings" in lines
-        assert "    ~ spec.replicas: 1 → 2" in lines
+        assert "  + ConfigMap greeter/greeter-settings" in lines
+        assert "      ~ spec.replicas: 1 → 2" in lines
         assert lines[:4] == [
             "Summary",
             '  ~ name: "greeter.v1.0.0" → "greeter.v2.0.0"',
             '  ~ version: "1.0.0" → "2.0.0"',
             '  + replaces: "greeter.v1.0.0"',
         ]
-        assert lines[-4:] == [
+        assert lines[5:10] == [
+            "Permissions gained",
             "  ServiceAccount greeter/greeter in the whole cluster",
             "    get list  secrets",
+            "",
+            "Objects",
+        ]
+        assert lines[-2:] == [
             "",
             "objects: 2 removed, 3 added, 0 renamed, 1 changed; 2 permissions gained, 0 lost",
         ]

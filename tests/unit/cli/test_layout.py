@@ -70,5 +70,5 @@ def test_headings_of_a_diff_are_wrapped(style: Style) -> None:
     bound = binding("b", f"{'role-' * 10}2", account=f"{'namespace-' * 4}x/{LONG}", namespace="team-a")
     lines = "\n".join(comparison.lines_of(compare([old], [new, bound]), style)).splitlines()
     assert max(map(len, lines)) <= 100
-    assert f"      {'role-' * 10}2" in lines
+    assert f"        {'role-' * 10}2" in lines
     assert "        team-a" in lines
