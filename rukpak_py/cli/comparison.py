@@ -18,6 +18,7 @@ from rukpak_py.apply.field_differences import Difference, object_differences
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
 from rukpak_py.apply.permissions.permission import mapping, text
+from rukpak_py.cli.insignificant import Insignificant
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
 
 Json = dict[str, Any]
@@ -47,6 +48,7 @@ class RenderingComparison:
     permissions: list[PermissionChange]
     definitions: list[ChangedDefinition]
     summary: Sequence[Difference] = ()
+    left_out: int = 0  # insignificant differences of fields
 
     @property
     def is_empty(self) -> bool:
@@ -54,22 +56,30 @@ class RenderingComparison:
         return not (self.summary or objects or self.permissions)
 
 
-def compare(old: Iterable[Json], new: Iterable[Json], summary: Sequence[Difference] = ()) -> RenderingComparison:
+def compare(
+    old: Iterable[Json],
+    new: Iterable[Json],
+    *,
+    summary: Sequence[Difference] = (),
+    is_insignificant: Insignificant | None = None,
+) -> RenderingComparison:
     old, new = list(old), list(new)
     before, after = _by_key(old), _by_key(new)
     removed, added = [key for key in before if key not in after], [key for key in after if key not in before]
     renamed = _renamed({key: before[key] for key in removed}, {key: after[key] for key in added}, old, new)
     gone, fresh = {pair[0] for pair in renamed}, {pair[1] for pair in renamed}
-    changed = [
-        ChangedObject(key=key, differences=list(object_differences(before[key], after[key])))
-        for key in before
-        if key in after
-    ]
+    changed, left_out = [], 0
+    for key in (key for key in before if key in after):
+        found = list(object_differences(before[key], after[key]))
+        significant = [one for one in found if is_insignificant is None or not is_insignificant(key, one)]
+        left_out += len(found) - len(significant)
+        if significant:
+            changed.append(ChangedObject(key=key, differences=significant))
     return RenderingComparison(
         added=[key for key in added if key not in fresh],
         removed=[key for key in removed if key not in gone],
         renamed=renamed,
-        changed=[one for one in changed if one.differences],
+        changed=changed,
         permissions=permission_changes(old, new),
         definitions=[
             one
@@ -78,6 +88,7 @@ def compare(old: Iterable[Json], new: Iterable[Json], summary: Sequence[Differen
             if (one := _changed_definition(key, before[key], after[key])).changes or one.unreadable
         ],
         summary=summary,
+        left_out=left_out,
     )
 
 

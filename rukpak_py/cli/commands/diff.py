@@ -1,12 +1,14 @@
 """`rukpakctl bundle diff`."""
 
 import sys
+from collections.abc import Mapping
 from typing import Any
 
 import click
 
 from rukpak_py.cli.bundle_summary import Facts, facts_of, summary_differences
 from rukpak_py.cli.comparison import compare
+from rukpak_py.cli.insignificant import insignificant
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison
@@ -22,8 +24,14 @@ from rukpak_py.library import OpenedBundle
 @click.argument("new", type=click.Path())
 @rendering_options
 @click.option("--exit-code", is_flag=True, help="Exit with 1 when there is a difference.")
+@click.option(
+    "--all",
+    "show_all",
+    is_flag=True,
+    help="Show and count descriptions in CRDs and annotations that pods have from the CSV, too.",
+)
 @output_option("text", "json")
-def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> int:
+def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **chosen: Any) -> int:
     """Compare what two bundles install and allow.
 
     Starts with a summary of OLM bundles: names, versions, channels, install modes, APIs and annotations. Then shows
@@ -34,7 +42,11 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, **chosen: Any) -> 
     how = render_flags_of(chosen)
     before, after = how.opened(old), how.opened(new)
     objects = _objects(old, before, how), _objects(new, after, how)
-    found = compare(*objects, summary_differences(_facts(before), _facts(after)))
+    found = compare(
+        *objects,
+        summary=summary_differences(_facts(before), _facts(after)),
+        is_insignificant=None if show_all else insignificant(_annotations(before), _annotations(after)),
+    )
     if output == "json":
         print_json(comparison.document(found))
     else:
@@ -50,6 +62,10 @@ def _objects(path: str, opened: OpenedBundle, how: RenderFlags) -> list[dict[str
     if opened.format is not FormatName.REGISTRY:  # a finding tells
         warn_of_nothing(objects, path)
     return objects
+
+
+def _annotations(opened: OpenedBundle) -> Mapping[str, str]:
+    return opened.bundle.csv.annotations if opened.format is FormatName.REGISTRY else {}
 
 
 def _facts(opened: OpenedBundle) -> Facts:

@@ -27,6 +27,7 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
     """The summary and risks come first: reviewers decide by them, and objects can be many."""
     if found.is_empty:
         yield "no differences"
+        yield from left_out_lines(found)
         return
     sections = (_summary, _gained, _lost, _definitions, _objects)
     for section in sections:
@@ -35,6 +36,7 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
             yield from lines
             yield ""
     yield count_line(found)
+    yield from left_out_lines(found)
 
 
 def count_line(found: RenderingComparison) -> str:
@@ -49,6 +51,11 @@ def count_line(found: RenderingComparison) -> str:
         f"{len(found.changed)} changed",
     ]
     return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
+
+
+def left_out_lines(found: RenderingComparison) -> Iterator[str]:
+    if found.left_out:
+        yield f"left out: {counted(found.left_out, 'difference')} of descriptions and copied annotations (--all)"
 
 
 def _summary(found: RenderingComparison, style: Style) -> Iterator[str]:
@@ -168,6 +175,7 @@ def _permissions(
 
 def document(found: RenderingComparison) -> dict[str, Any]:
     return {
+        "leftOut": found.left_out,
         "summary": list(map(_field, found.summary)),
         "removed": list(map(_reference, found.removed)),
         "added": list(map(_reference, found.added)),

@@ -273,7 +273,7 @@ class TestDiff:
 
     def test_json(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "diff", V1, V2, "-o", "json").out)
-        assert set(found) == {"summary", "added", "removed", "renamed", "changed", "permissions", "crds"}
+        assert set(found) == {"leftOut", "summary", "added", "removed", "renamed", "changed", "permissions", "crds"}
         (changed,) = found["changed"]
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
