@@ -8,7 +8,7 @@ never shown, only that it changed.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from rukpak_py.apply.crd_safety.definition import UnreadableDefinitionError, read_definition
@@ -19,6 +19,7 @@ from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
 from rukpak_py.apply.permissions.permission import mapping, text
 from rukpak_py.cli.insignificant import Insignificant
+from rukpak_py.cli.moved_namespace import NamespaceMove, moved
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
 
 Json = dict[str, Any]
@@ -49,11 +50,12 @@ class RenderingComparison:
     definitions: list[ChangedDefinition]
     summary: Sequence[Difference] = ()
     left_out: int = 0  # insignificant differences of fields
+    move: NamespaceMove | None = None  # the old objects were compared as they would be in the new namespace
 
     @property
     def is_empty(self) -> bool:
         objects = self.added or self.removed or self.renamed or self.changed
-        return not (self.summary or objects or self.permissions)
+        return not (self.summary or self.move or objects or self.permissions)
 
 
 def compare(
@@ -62,8 +64,11 @@ def compare(
     *,
     summary: Sequence[Difference] = (),
     is_insignificant: Insignificant | None = None,
+    move: NamespaceMove | None = None,
 ) -> RenderingComparison:
     old, new = list(old), list(new)
+    if move is not None:
+        old, move = _moved(old, move)
     before, after = _by_key(old), _by_key(new)
     removed, added = [key for key in before if key not in after], [key for key in after if key not in before]
     renamed = _renamed({key: before[key] for key in removed}, {key: after[key] for key in added}, old, new)
@@ -89,7 +94,16 @@ def compare(
         ],
         summary=summary,
         left_out=left_out,
+        move=move,
     )
+
+
+def _moved(old: list[Json], move: NamespaceMove) -> tuple[list[Json], NamespaceMove | None]:
+    """The objects stay where they are when no object has the namespace, or two would get the same name."""
+    objects, count = moved(old, move)
+    if not count or len(_by_key(objects)) != len(_by_key(old)):
+        return old, None
+    return objects, replace(move, objects=count)
 
 
 def _changed_definition(key: ObjectKey, old: Json, new: Json) -> ChangedDefinition:

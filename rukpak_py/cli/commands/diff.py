@@ -9,6 +9,7 @@ import click
 from rukpak_py.cli.bundle_summary import Facts, facts_of, summary_differences
 from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.insignificant import insignificant
+from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison
@@ -16,7 +17,7 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines,
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations
 from rukpak_py.formats.registry_v1.packaging import first_document
-from rukpak_py.library import OpenedBundle
+from rukpak_py.library import OpenedBundle, Rendering
 
 
 @click.command(epilog=epilog(no="differences, with --exit-code", failed="a bundle cannot be read or rendered"))
@@ -41,11 +42,12 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **
     """
     how = render_flags_of(chosen)
     before, after = how.opened(old), how.opened(new)
-    objects = _objects(old, before, how), _objects(new, after, how)
+    rendered = _rendered(old, before, how), _rendered(new, after, how)
     found = compare(
-        *objects,
+        *(one.all for one in rendered),
         summary=summary_differences(_facts(before), _facts(after)),
         is_insignificant=None if show_all else insignificant(_annotations(before), _annotations(after)),
+        move=_move(*(one.install_namespace for one in rendered)),
     )
     if output == "json":
         print_json(comparison.document(found))
@@ -54,14 +56,17 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **
     return Exit.NO if exit_code and not found.is_empty else Exit.OK
 
 
-def _objects(path: str, opened: OpenedBundle, how: RenderFlags) -> list[dict[str, Any]]:
+def _rendered(path: str, opened: OpenedBundle, how: RenderFlags) -> Rendering:
     rendering = how.render(opened)
-    objects = rendering.all
     for warning in [*opened.warnings(), *rendering.left_out]:
         print_warning(f"{path}: {warning}")
     if opened.format is not FormatName.REGISTRY:  # a finding tells
-        warn_of_nothing(objects, path)
-    return objects
+        warn_of_nothing(rendering.all, path)
+    return rendering
+
+
+def _move(old: str | None, new: str | None) -> NamespaceMove | None:
+    return NamespaceMove(old=old, new=new) if old and new and old != new else None
 
 
 def _annotations(opened: OpenedBundle) -> Mapping[str, str]:

@@ -12,6 +12,7 @@ from rukpak_py.apply.permissions.documents import reference_document
 from rukpak_py.apply.permissions.grants import RoleReference, RoleSubject
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.comparison import RenderingComparison
+from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.reports.report import counted
 from rukpak_py.cli.terminal import Style, clean, table, wrapped
 from rukpak_py.core.objects import ObjectKey
@@ -53,6 +54,10 @@ def count_line(found: RenderingComparison) -> str:
     return f"objects: {', '.join(objects)}; {counted(gained, 'permission')} gained, {lost} lost"
 
 
+def move_text(move: NamespaceMove) -> str:
+    return clean(f"namespace: {move.old} → {move.new}, {counted(move.objects, 'object')}")
+
+
 def left_out_lines(found: RenderingComparison) -> Iterator[str]:
     if found.left_out:
         yield f"left out: {counted(found.left_out, 'difference')} of descriptions and copied annotations (--all)"
@@ -66,8 +71,10 @@ def _summary(found: RenderingComparison, style: Style) -> Iterator[str]:
 
 
 def _objects(found: RenderingComparison, style: Style) -> Iterator[str]:
-    if found.removed or found.added or found.renamed or found.changed:
+    if found.move or found.removed or found.added or found.renamed or found.changed:
         yield style.paint("Objects", "bold")
+    if found.move:
+        yield _heading(FieldChange.CHANGED, move_text(found.move), style)
     for key in found.removed:
         yield _heading(FieldChange.REMOVED, _name(key), style)
     for key in found.added:
@@ -174,7 +181,9 @@ def _permissions(
 
 
 def document(found: RenderingComparison) -> dict[str, Any]:
+    move = found.move
     return {
+        "namespace": None if move is None else {"old": move.old, "new": move.new, "objects": move.objects},
         "leftOut": found.left_out,
         "summary": list(map(_field, found.summary)),
         "removed": list(map(_reference, found.removed)),

@@ -273,7 +273,17 @@ class TestDiff:
 
     def test_json(self, rukpakctl: CommandLine) -> None:
         found = json.loads(rukpakctl("bundle", "diff", V1, V2, "-o", "json").out)
-        assert set(found) == {"leftOut", "summary", "added", "removed", "renamed", "changed", "permissions", "crds"}
+        assert set(found) == {
+            "namespace",
+            "leftOut",
+            "summary",
+            "added",
+            "removed",
+            "renamed",
+            "changed",
+            "permissions",
+            "crds",
+        }
         (changed,) = found["changed"]
         assert changed["object"] == {"group": "apps", "kind": "Deployment", "namespace": "greeter", "name": "greeter"}
         assert {"path": "spec.replicas", "change": "changed", "secret": False, "old": 1, "new": 2} in changed["fields"]
@@ -288,6 +298,18 @@ class TestDiff:
         assert ran.status == 1
         assert '  ~ channels: "stable" → "candidate, stable"' in ran.out
         assert "objects: 0 removed, 0 added, 0 renamed, 0 changed" in ran.out
+
+    def test_other_install_namespace_is_one_line(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
+        bundle = shutil.copytree(V1, tmp_path / "other")
+        csv = bundle / "manifests/greeter.clusterserviceversion.yaml"
+        text = csv.read_text()
+        changed = text.replace("suggested-namespace: greeter", "suggested-namespace: hall")
+        assert changed != text
+        csv.write_text(changed)
+        out = rukpakctl("bundle", "diff", V1, bundle).out
+        assert "  ~ namespace: greeter → hall, " in out
+        assert "objects: 0 removed, 0 added" in out
+        assert "0 changed; 0 permissions gained, 0 lost" in out
 
     def test_fields_left_out_of_compared_renderings_are_warnings(self, rukpakctl: CommandLine, tmp_path: Path) -> None:
         bundle = misspelt_bundle(tmp_path)

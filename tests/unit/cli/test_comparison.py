@@ -7,6 +7,7 @@ import pytest
 
 from rukpak_py.apply.permissions.permission import Permission
 from rukpak_py.cli.comparison import compare
+from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.reports import comparison as report
 from rukpak_py.cli.terminal import Style
 from tests.manifests import crd, strings
@@ -172,3 +173,28 @@ def test_a_crd_that_no_instance_suffers_from_is_not_named() -> None:
 
 def test_a_crd_that_cannot_be_compared_is_named() -> None:
     assert "cannot be compared: " in printed([crd("apps.test")], [{**crd("apps.test"), "spec": {"group": 1}}])
+
+
+def test_moved_objects_only_show_other_changes() -> None:
+    move = NamespaceMove(old="here", new="there")
+    old = [
+        manifest("ConfigMap", "a", namespace="here", data={"where": "here"}),
+        manifest("ConfigMap", "b", namespace="elsewhere"),
+        manifest("Role", "r", api_version="rbac.authorization.k8s.io/v1", namespace="here"),
+    ]
+    new = [
+        manifest("ConfigMap", "a", namespace="there", data={"where": "there"}),
+        manifest("ConfigMap", "b", namespace="elsewhere"),
+        manifest("Role", "r", api_version="rbac.authorization.k8s.io/v1", namespace="there"),
+    ]
+    found = compare(old, new, move=move)
+    assert (found.added, found.removed, found.renamed) == ([], [], [])
+    assert [one.path for changed in found.changed for one in changed.differences] == ["data.where"]
+    assert found.move == NamespaceMove(old="here", new="there", objects=2)
+    assert old[0]["metadata"]["namespace"] == "here"
+
+
+def test_objects_are_not_moved_onto_others() -> None:
+    old = [manifest("ConfigMap", "a", namespace=namespace) for namespace in ("here", "there")]
+    found = compare(old, old[1:], move=NamespaceMove(old="here", new="there"))
+    assert (found.move, [key.namespace for key in found.removed]) == (None, ["here"])
