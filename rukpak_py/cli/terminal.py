@@ -43,9 +43,10 @@ clean, clean_text = visible.clean, visible.clean_text
 
 
 class Style:
-    """Colours of one stream, or none."""
+    """Colours of one stream, or none; and its width, which is `piped` where it is no terminal."""
 
-    def __init__(self, stream: IO[str]) -> None:
+    def __init__(self, stream: IO[str], *, piped: int = _WIDEST) -> None:
+        self._piped = piped
         self.is_terminal = stream.isatty()
         self._has_colours = self.is_terminal and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
@@ -57,7 +58,7 @@ class Style:
     @property
     def width(self) -> int:
         if not self.is_terminal and "COLUMNS" not in os.environ:
-            return _WIDEST
+            return self._piped
         return max(_NARROWEST, shutil.get_terminal_size().columns)
 
     @property
@@ -66,14 +67,14 @@ class Style:
         return self.width if self.is_terminal else 0
 
 
-def wrapped(text: str, *, width: int, first: str = "", indent: int = 0) -> str:
-    """The text behind `first`, its further lines indented; words are never broken."""
+def wrapped(text: str, *, width: int, first: str = "", indent: int = 0, break_words: bool = False) -> str:
+    """The text behind `first`, its further lines indented; words longer than a line stay whole unless asked."""
     lines = textwrap.wrap(
         text,
         width=width,
         initial_indent=first,
         subsequent_indent=" " * indent,
-        break_long_words=False,
+        break_long_words=break_words,
         break_on_hyphens=False,
         drop_whitespace=True,
     )

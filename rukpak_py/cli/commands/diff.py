@@ -12,12 +12,14 @@ from rukpak_py.cli.insignificant import insignificant
 from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
-from rukpak_py.cli.reports import comparison
+from rukpak_py.cli.reports import comparison, comparison_github, comparison_markdown
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations
 from rukpak_py.formats.registry_v1.packaging import first_document
 from rukpak_py.library import OpenedBundle, Rendering
+
+_PIPED = 160  # columns where the output is no terminal: pages of pull requests and logs do not wrap
 
 
 @click.command(epilog=epilog(no="differences, with --exit-code", failed="a bundle cannot be read or rendered"))
@@ -31,7 +33,7 @@ from rukpak_py.library import OpenedBundle, Rendering
     is_flag=True,
     help="Show and count descriptions in CRDs and annotations that pods have from the CSV, too.",
 )
-@output_option("text", "json")
+@output_option("text", "markdown", "github", "json")
 def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **chosen: Any) -> int:
     """Compare what two bundles install and allow.
 
@@ -51,8 +53,12 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **
     )
     if output == "json":
         print_json(comparison.document(found))
+    elif output == "markdown":
+        print_lines(comparison_markdown.lines_of(found))
+    elif output == "github":
+        print_lines(comparison_github.lines_of(found, new))
     else:
-        print_lines(comparison.lines_of(found, Style(sys.stdout)))
+        print_lines(comparison.lines_of(found, Style(sys.stdout, piped=_PIPED)))
     return Exit.NO if exit_code and not found.is_empty else Exit.OK
 
 

@@ -89,7 +89,10 @@ def _objects(found: RenderingComparison, style: Style) -> Iterator[str]:
 
 def _heading(change: FieldChange, text: str, style: Style) -> str:
     sign, colour = _SIGNS[change]
-    return style.paint(wrapped(text, width=style.width, first=f"  {sign} ", indent=8), colour, "bold")
+    if max(map(len, text.split())) + len("  + ") > style.width:  # a name can be copied when it has a line of its own
+        text = "/ ".join(text.rsplit("/", 1))
+    line = wrapped(text, width=style.width, first=f"  {sign} ", indent=8, break_words=True)
+    return style.paint(line, colour, "bold")
 
 
 def _name(key: ObjectKey) -> str:
@@ -110,11 +113,23 @@ def _difference(found: Difference, style: Style, *, indent: int) -> Iterator[str
     if len(line) <= style.width:
         yield style.paint(line, colour)
         return
-    yield style.paint(f"{head}:", colour)
+    first = f"{' ' * indent}{sign} "
+    line = wrapped(f"{clean(found.path)}:", width=style.width, first=first, indent=indent + 4, break_words=True)
+    yield style.paint(line, colour)
     for mark, value in values:
-        yield style.paint(
-            wrapped(value, width=style.width, first=f"{' ' * (indent + 4)}{mark}", indent=indent + 6), colour
-        )
+        first = f"{' ' * (indent + 4)}{mark}"
+        line = wrapped(value, width=style.width, first=first, indent=indent + 6, break_words=True)
+        yield style.paint(line, colour)
+
+
+def values_of(found: Difference) -> tuple[str, str]:
+    """The old and the new value as texts, empty where there is none."""
+    if found.is_secret:
+        return _MASK, _MASK
+    old = "" if found.change is FieldChange.ADDED else _text(found.old)
+    new = "" if found.change is FieldChange.REMOVED else _text(found.new)
+    start = _common_start(old, new) if old and new else 0
+    return _shown(old, start), _shown(new, start)
 
 
 def _text(value: Any) -> str:
@@ -178,6 +193,33 @@ def _permissions(
             rules = rules_of(permission for permission in permissions if permission.scope == scope)
             rows = [(clean(verbs), clean(about)) for verbs, about in map(rule_text, rules)]
             yield from (style.paint(line, colour) for line in table(rows, width=style.width, indent=4))
+
+
+def gained_lines(found: RenderingComparison) -> Iterator[str]:
+    """A line for each rule, for reports without colours and width."""
+    for one in found.permissions:
+        yield from _permission_lines(one.holder, one.gained, one.gained_references)
+
+
+def lost_lines(found: RenderingComparison) -> Iterator[str]:
+    for one in found.permissions:
+        yield from _permission_lines(one.holder, one.lost, one.lost_references)
+
+
+def _permission_lines(
+    holder: RoleSubject, permissions: Collection[Permission], references: Sequence[RoleReference]
+) -> Iterator[str]:
+    yield from (f"{holder} {scope_text(reference.scope)}: {reference}" for reference in references)
+    for scope in sorted({permission.scope for permission in permissions}):
+        rules = rules_of(permission for permission in permissions if permission.scope == scope)
+        yield from (f"{holder} {scope_text(scope)}: {' '.join(rule_text(rule))}" for rule in rules)
+
+
+def definition_lines(found: RenderingComparison, *, least: Verdict = Verdict.NOTE) -> Iterator[str]:
+    for one in found.definitions:
+        if one.unreadable:
+            yield f"{one.key.name}: cannot be compared: {one.unreadable}"
+        yield from (f"{one.key.name}: {it}: {it.consequence}" for it in one.changes if it.verdict >= least)
 
 
 def document(found: RenderingComparison) -> dict[str, Any]:

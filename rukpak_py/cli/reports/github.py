@@ -4,7 +4,7 @@ Values are escaped as its runner reads them: a line end would end the command, a
 of its own.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.findings import Finding, Severity
@@ -23,6 +23,10 @@ def lines_of(report: CommandReport) -> Iterator[str]:
         if report.is_of_archive and finding.location:
             text = f"{finding.location}: {text}"
         yield f"::{_COMMANDS[finding.severity]} {properties}::{_message(text)}"
+
+
+def command(name: str, properties: Mapping[str, str], message: str) -> str:
+    return f"::{name} {','.join(f'{key}={_property(value)}' for key, value in properties.items())}::{_message(message)}"
 
 
 def _properties(report: CommandReport, finding: Finding) -> Iterator[tuple[str, str]]:
