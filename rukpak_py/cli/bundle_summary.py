@@ -10,9 +10,9 @@ from typing import Any, Final
 
 from rukpak_py.apply.field_differences import Difference, FieldChange, differences
 from rukpak_py.apply.permissions.permission import mapping, text
-from rukpak_py.library import inspection
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, DEFAULT_CHANNEL, PACKAGE
+from rukpak_py.library import inspection
 
 Facts = Mapping[str, Any]  # texts, lists, and maps of texts
 
