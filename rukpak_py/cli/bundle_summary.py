@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any, Final
 
 from rukpak_py.apply.field_differences import Difference, FieldChange, differences
-from rukpak_py.apply.permissions.permission import mapping, text
+from rukpak_py.apply.permissions.permission import text
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, DEFAULT_CHANNEL, PACKAGE
 from rukpak_py.library import inspection
@@ -29,11 +29,8 @@ def facts_of(bundle: RegistryBundle, file_annotations: Mapping[str, str]) -> Fac
     """`file_annotations`: those of annotations.yaml."""
     inspected = inspection.of_bundle(bundle)
     csv = bundle.csv
-    skips = mapping(csv.typed.get("spec")).get("skips")
     facts = {
         **inspected,
-        "skips": [text(name) for name in skips] if isinstance(skips, list) else [],
-        "skipRange": csv.annotations.get(_SKIP_RANGE),
         "channels": ", ".join(sorted({channel.strip() for channel in inspected["channels"]})),
         "installModes": ", ".join(inspected["installModes"]),
         "owned": [
