@@ -108,6 +108,7 @@ class Renderer:
         self._limits = limits
         self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
         self._size = 0
+        self._has_several: set[str] = set()  # deployments with more than one: a search for them goes through all
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
         if not is_recorded(attempt, self._content):
@@ -123,6 +124,7 @@ class Renderer:
             if differs(attempt, kept.content.digest):
                 return NotRendered.LOST
             self._kept.move_to_end(key)
+            self._drop_former(attempt)
             attempt.state.rendered(key, kept.facts)
             return await self._refreshed(attempt, kept)
         served = self._served(attempt)
@@ -155,6 +157,7 @@ class Renderer:
 
     def ended(self, uid: str) -> None:
         """Free the room of the deployment's renderings for others."""
+        self._has_several.discard(uid)
         for key in self._kept_of(uid):
             self._drop(key)
 
@@ -251,10 +254,22 @@ class Renderer:
         self._drop(key)
         self._kept[key] = rendered
         self._size += rendered.size
-        for superseded in self._kept_of(key.deployment)[:-KEPT_OF_A_DEPLOYMENT]:
+        of_deployment = self._kept_of(key.deployment)
+        for superseded in of_deployment[:-KEPT_OF_A_DEPLOYMENT]:
             self._drop(superseded)
+        if len(of_deployment) > 1:
+            self._has_several.add(key.deployment)
         while self._size > BUDGET_BYTES and len(self._kept) > 1:
             self._drop(next(iter(self._kept)))
+
+    def _drop_former(self, attempt: Attempt) -> None:
+        """Where what is wanted is installed, nothing asks for the others."""
+        applied, uid = attempt.content, attempt.content.deployment
+        if uid in self._has_several and attempt.is_wanted and attempt.state.is_applied(applied):
+            self._has_several.remove(uid)
+            for key in self._kept_of(uid):
+                if key != applied:
+                    self._drop(key)
 
     def _kept_of(self, uid: str) -> list[ContentKey]:
         """The one that was used last is the last."""

@@ -217,6 +217,19 @@ async def test_of_a_deployment_the_renderings_that_were_used_last_are_kept() -> 
     assert await bench.rendered(uid="other", prune=Prune(enabled=False)) is other
 
 
+async def test_once_the_wanted_content_is_installed_its_rendering_alone_is_kept() -> None:
+    bench = Bench(config_map("a"))
+    other = await bench.rendered(uid="other")
+    former, wanted = [await bench.rendered(config={"x": number}) for number in range(2)]
+    one = attempt(bundle=unpacked(digest=FILES.digest), state=bench.states.of(UID), is_wanted=True, config={"x": 1})
+    assert await bench.renderer.rendered(one) is wanted  # not installed yet
+    assert list(bench.renderer._kept.values()) == [other, former, wanted]
+    one.state.content = one.content
+    assert await bench.renderer.rendered(one) is wanted
+    assert list(bench.renderer._kept.values()) == [other, wanted]
+    assert bench.renderer._size == other.size + wanted.size
+
+
 async def test_a_rendering_larger_than_the_budget_is_still_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BUDGET_BYTES", 1)
     bench = Bench(config_map("a"))
