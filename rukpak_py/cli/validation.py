@@ -9,11 +9,11 @@ import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 from rukpak_py import library
-from rukpak_py.cli.chosen_rules import ALL_RULES, ChosenRules
+from rukpak_py.cli.linting import comments, repository
+from rukpak_py.cli.linting.chosen_rules import ALL_RULES, ChosenRules
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Profile
@@ -34,14 +34,15 @@ class Checks:
 
 
 def reports_of(
-    paths: Sequence[str], checks: Checks, *, jobs: int | None = None
+    bundles: Sequence[tuple[str, Checks]], *, jobs: int | None = None
 ) -> Generator[CommandReport, None, None]:
     """Check the bundles in order. Callers that stop reading close the generator: the other bundles are not checked."""
-    jobs = min(jobs or os.cpu_count() or 1, len(paths) // _WORTH_A_PROCESS)
+    jobs = min(jobs or os.cpu_count() or 1, len(bundles) // _WORTH_A_PROCESS)
     if jobs <= 1:
-        yield from map(partial(report_of, checks=checks), paths)
+        for path, checks in bundles:
+            yield report_of(path, checks)
     else:
-        yield from _in_processes(paths, checks, jobs)
+        yield from _in_processes(bundles, jobs)
 
 
 def report_of(path: str, checks: Checks) -> CommandReport:
@@ -49,11 +50,13 @@ def report_of(path: str, checks: Checks) -> CommandReport:
         opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment(), registries=True)
         findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     except RukPakError as error:
-        return CommandReport(path=path, failure=str(error).removeprefix(f"{path}: "))
-    return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(findings))
+        said = str(error).removeprefix(f"{path}: ")
+        return CommandReport(path=path, failure=": ".join(filter(None, (said, repository.advice(path)))))
+    told = comments.without_ignored(findings, opened.tree)
+    return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(told))
 
 
-def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[CommandReport]:
+def _in_processes(bundles: Sequence[tuple[str, Checks]], jobs: int) -> Iterator[CommandReport]:
     import multiprocessing  # noqa: PLC0415 - one bundle does not need it
     from concurrent.futures import ProcessPoolExecutor  # noqa: PLC0415 - one bundle does not need it
     from concurrent.futures.process import BrokenProcessPool  # noqa: PLC0415 - one bundle does not need it
@@ -65,8 +68,8 @@ def _in_processes(paths: Sequence[str], checks: Checks, jobs: int) -> Iterator[C
         jobs, mp_context=context, initializer=signal.signal, initargs=(signal.SIGINT, signal.SIG_IGN)
     )
     try:
-        waiting = [executor.submit(report_of, path, checks) for path in paths]
-        for path, future in zip(paths, waiting, strict=True):
+        waiting = [executor.submit(report_of, path, checks) for path, checks in bundles]
+        for (path, _), future in zip(bundles, waiting, strict=True):
             try:
                 yield future.result()
             except BrokenProcessPool:

@@ -2,7 +2,7 @@
 
 import click
 
-from rukpak_py.cli.chosen_rules import no_rule
+from rukpak_py.cli.linting.chosen_rules import no_rule
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.terminal import Exit, epilog, print_json, wrapped
 from rukpak_py.cli.validation import described_rules

@@ -1,19 +1,56 @@
 """`rukpakctl bundle validate`."""
 
 import sys
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
 
 import click
 
 import rukpak_py
-from rukpak_py.cli.chosen_rules import ChosenRules
+from rukpak_py.cli.linting import baseline, repository
+from rukpak_py.cli.linting.chosen_rules import ChosenRules
+from rukpak_py.cli.linting.settings import NO_SETTINGS, LintSettings, SettingsFinder
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import format_option
 from rukpak_py.cli.reports import concise, github, json_document, sarif, text
-from rukpak_py.cli.reports.report import CommandReport
+from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines
 from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_of
+from rukpak_py.core.errors import ContentError
+from rukpak_py.core.limits import Limits
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """The options that say which bundles are checked, and for what."""
+
+    paths: tuple[str, ...]
+    format_name: str | None
+    profiles: tuple[str, ...]
+    strict: bool
+    selected: tuple[str, ...]
+    ignored: tuple[str, ...]
+    levels: tuple[str, ...]
+    recursive: bool
+    changed_since: str
+    reads_settings: bool
+
+    def bundles(self) -> list[str]:
+        found = repository.search(self.paths) if self.recursive or self.changed_since else [*self.paths]
+        return repository.changed_since(self.changed_since, found) if self.changed_since else found
+
+    def checks(self, settings: LintSettings) -> Checks:
+        chosen = ChosenRules(
+            selected=(*settings.select, *self.selected),
+            ignored=(*settings.ignore, *self.ignored),
+            levels=(*settings.levels, *self.levels),
+        )
+        profiles = (*settings.profiles, *self.profiles)
+        strict = self.strict or settings.strict
+        return Checks(format_name=self.format_name, profiles=profiles, is_strict=strict, chosen=chosen)
 
 
 @click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
@@ -38,33 +75,68 @@ from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_
     "be repeated.",
 )
 @click.option("--ignore", "ignored", multiple=True, metavar="RULE", help="Tell no findings of these rules.")
+@click.option(
+    "-W",
+    "levels",
+    multiple=True,
+    metavar="LEVEL=RULE",
+    help="Make findings of these rules errors or warnings: error=RV1-226, warning=OBJ.",
+)
+@click.option("-r", "--recursive", is_flag=True, help="Check all bundles below directories.")
+@click.option(
+    "--changed-since",
+    default="",
+    metavar="REVISION",
+    help="Of the bundles below directories, check those with a file that has changed since this branch of git left "
+    "REVISION.",
+)
+@click.option(
+    "--baseline",
+    "known",
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Leave out the findings in this file.",
+)
+@click.option(
+    "--write-baseline",
+    "written",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Write the findings to this file, and exit with 0.",
+)
+@click.option("-q", "--quiet", is_flag=True, help="Tell errors only, and nothing of valid bundles.")
+@click.option("--settings/--no-settings", "reads_settings", default=True, help="Read .rukpakctl.yaml. Default: yes.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are errors.")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one per CPU.")
 def validate(
     *,
-    paths: tuple[str, ...],
-    format_name: str | None,
     output: str,
-    profiles: tuple[str, ...],
-    strict: bool,
-    selected: tuple[str, ...],
-    ignored: tuple[str, ...],
+    known: Path | None,
+    written: Path | None,
+    quiet: bool,
     exit_zero: bool,
     jobs: int | None,
+    **asked: Any,
 ) -> int:
     """Check bundles: what is wrong, where, and what to do.
 
     PATH is a bundle's directory, a tar archive of it (.tar, .tgz), an OCI image layout, or an image in a registry.
     """
-    chosen = ChosenRules(selected=selected, ignored=ignored)
-    if problem := chosen.unknown(described_rules()) if selected or ignored else "":
-        raise click.UsageError(problem)
-    checks = Checks(format_name=format_name, profiles=profiles, is_strict=strict, chosen=chosen)
-    with closing(reports_of(paths, checks, jobs=jobs)) as checking:
-        found = _with_progress(checking, len(paths))
+    if known is not None and written is not None:
+        raise click.UsageError("--baseline leaves out what --write-baseline is to write: give one of them")
+    bundles = _with_checks(_Asked(**asked))
+    former = baseline.Baseline(known) if known is not None else None
+    with closing(reports_of(bundles, jobs=jobs)) as checking:
+        found = _with_progress(checking, len(bundles))
+        if former is not None:
+            found = map(former.new_in, found)
+        if written is not None:
+            return _write_baseline(written, [*found])
+        if quiet:
+            found = map(_only_errors, found)
         match output:
             case "text":
-                reports = _as_text(found, is_alone=len(paths) == 1)
+                reports = _as_text(found, is_alone=len(bundles) == 1, is_quiet=quiet)
             case "github":
                 reports = _as_lines(found, github.lines_of)
             case "concise":
@@ -80,6 +152,49 @@ def validate(
     return Exit.OK if exit_zero or all(report.is_valid for report in reports) else Exit.NO
 
 
+def _with_checks(asked: _Asked) -> list[tuple[str, Checks]]:
+    """Bundles with their settings; a wrong rule is told before the first is checked."""
+    finder = SettingsFinder(limits=Limits.from_environment())
+    checks: dict[LintSettings, Checks] = {}
+    found = []
+    for bundle in asked.bundles():
+        settings = finder.of(bundle) if asked.reads_settings else NO_SETTINGS
+        if settings not in checks:
+            checks[settings] = asked.checks(settings)
+        found.append((bundle, checks[settings]))
+    _demand_known(asked, checks)
+    return found
+
+
+def _demand_known(asked: _Asked, checks: Mapping[LintSettings, Checks]) -> None:
+    given = ChosenRules(selected=asked.selected, ignored=asked.ignored, levels=asked.levels)
+    files = [ChosenRules(selected=one.select, ignored=one.ignore, levels=one.levels) for one in checks]
+    if not any((given.selected, given.ignored, given.levels, *(one.profiles for one in checks), *files)):
+        return
+    rules = described_rules()
+    if wrong := given.wrong(rules):
+        raise click.UsageError(wrong)
+    for settings, chosen in zip(checks, files, strict=True):
+        unknown = next((name for name in settings.profiles if name not in PROFILES), None)
+        if wrong := chosen.wrong(rules) or (f"there is no profile {unknown}" if unknown is not None else ""):
+            raise ContentError(f"{settings.file}: {wrong}")
+
+
+def _write_baseline(file: Path, reports: Sequence[CommandReport]) -> int:
+    for report in reports:
+        if report.failure:
+            raise ContentError(f"{report.path}: {report.failure}")
+    count = baseline.write(file, reports)
+    click.echo(
+        clean_text(f"wrote {counted(count, 'finding')} of {counted(len(reports), 'bundle')} to {file}"), err=True
+    )
+    return Exit.OK
+
+
+def _only_errors(report: CommandReport) -> CommandReport:
+    return replace(report, findings=[one for one in report.findings if one.is_error])
+
+
 def _with_progress(found: Iterable[CommandReport], total: int) -> Iterator[CommandReport]:
     progress = Progress(total)
     for done, report in enumerate(found, start=1):
@@ -89,13 +204,14 @@ def _with_progress(found: Iterable[CommandReport], total: int) -> Iterator[Comma
     progress.clear()
 
 
-def _as_text(found: Iterable[CommandReport], *, is_alone: bool) -> list[CommandReport]:
+def _as_text(found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) -> list[CommandReport]:
     style = Style(sys.stdout)
     reports = []
     for report in found:
         reports.append(report)
-        print_lines(text.lines_of(report, style))
-    if not is_alone:
+        if not is_quiet or not report.is_valid:
+            print_lines(text.lines_of(report, style))
+    if not is_alone and not (is_quiet and all(report.is_valid for report in reports)):
         click.echo(text.summary(reports, style))
     return reports
 

@@ -16,6 +16,7 @@ class CommandReport:
     root: str = ""  # the directory of its files, where that is not the path
     findings: Sequence[Finding] = ()  # by file, line and column
     contents: str = ""  # what a catalog has: 2 packages, 5 bundles
+    known: int = 0  # findings that a baseline has, which are not among these
     failure: str = ""  # why it could not be read at all
 
     @property

@@ -3,17 +3,21 @@
 GitHub takes less than the standard allows: every result needs a file and a line, every rule its full description.
 """
 
-from collections.abc import Mapping, Sequence
+import hashlib
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import Any, Final
 from urllib.parse import quote
 
+from rukpak_py.cli.reports.fingerprints import line_of
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.findings import Finding, Severity
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 _NO_RULES: Final[Mapping[str, Described]] = MappingProxyType({})
+_FINGERPRINT = "rukpakctlFinding/v1"
 _UNREADABLE = "unreadable"  # the notification for a bundle that could not be read
 
 
@@ -45,11 +49,7 @@ def document(
                         **({"toolExecutionNotifications": failures} if failures else {}),
                     }
                 ],
-                "results": [
-                    _result(report, finding, ids.index(finding.rule))
-                    for report in reports
-                    for finding in report.findings
-                ],
+                "results": [one for report in reports for one in _results(report, ids)],
             }
         ],
     }
@@ -66,6 +66,17 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
         "help": {"text": known.hint or known.title},
         "defaultConfiguration": {"level": _LEVELS[known.severity]},
     }
+
+
+def _results(report: CommandReport, ids: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """Fingerprints are without lines, so that a result stays the same one when others are added above it."""
+    seen: Counter[str] = Counter()
+    for finding in report.findings:
+        known = line_of(finding)
+        seen[known] += 1
+        digest = hashlib.sha256(f"{report.path}\n{known}\n{seen[known]}".encode(errors="surrogateescape")).hexdigest()
+        fingerprints = {"partialFingerprints": {_FINGERPRINT: digest}}
+        yield _result(report, finding, ids.index(finding.rule)) | fingerprints
 
 
 def _result(report: CommandReport, finding: Finding, rule_index: int) -> dict[str, Any]:

@@ -51,7 +51,8 @@ def summary(reports: Sequence[CommandReport], style: Style) -> str:
         verdict = style.paint(f"{bad} of {counted(len(reports), noun)} refused", "red", "bold")
     else:
         verdict = style.paint(f"{counted(len(reports), noun)} valid", "green", "bold")
-    return f"{verdict}: {found}"
+    known = sum(report.known for report in reports)
+    return f"{verdict}: {found}{f'; {known} known' if known else ''}"
 
 
 def counts_of_rules(reports: Sequence[CommandReport], titles: Mapping[str, str], style: Style) -> Iterator[str]:
@@ -73,6 +74,7 @@ def _heading(report: CommandReport, style: Style) -> str:
     ]
     valid = style.paint("valid", "green") + (f" ({report.contents})" if report.contents else "")
     said = ", ".join(filter(None, counts)) or valid
+    said += f", {report.known} known" if report.known else ""
     return f"{name} ({report.format or report.noun}): {said}"
 
 

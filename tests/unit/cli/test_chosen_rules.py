@@ -2,7 +2,7 @@
 
 import pytest
 
-from rukpak_py.cli.chosen_rules import ChosenRules
+from rukpak_py.cli.linting.chosen_rules import ChosenRules
 from rukpak_py.core.findings import Finding, Severity
 from tests.unit.cli.running import SAMPLES, CommandLine
 

@@ -1,15 +1,16 @@
 """Findings that a user wants to see: rules by id or the beginning of one, files by a pattern.
 
 An entry with `/`, `*` or `?` is a pattern for the file, relative to the bundle; any other is the beginning of an id. An
-entry `RULE:PATTERN` is both. What is ignored wins over what is selected.
+entry `RULE:PATTERN` is both. What is ignored wins over what is selected. A level, `error=RULE`, decides how serious a
+finding is; the last one that fits counts.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
-from rukpak_py.core.findings import Finding
+from rukpak_py.core.findings import Finding, Severity
 
 _OF_FILES = frozenset("/*?")
 
@@ -37,22 +38,27 @@ class ChosenRules:
 
     selected: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
 
     def of(self, findings: Sequence[Finding]) -> Sequence[Finding]:
-        if not self.selected and not self.ignored:
+        if self == ALL_RULES:
             return findings
         selected, ignored = [*map(_Entry.of, self.selected)], [*map(_Entry.of, self.ignored)]
+        levels = [_level_of(text) for text in self.levels]
         return [
-            one
+            _with_level(one, levels)
             for one in findings
             if (not selected or any(entry.matches(one) for entry in selected))
             and not any(entry.matches(one) for entry in ignored)
         ]
 
-    def unknown(self, known: Iterable[str]) -> str:
-        """A sentence about the first entry that no rule begins with; empty where there is none."""
+    def wrong(self, known: Iterable[str]) -> str:
+        """A sentence about the first entry that is none, or that no rule begins with; empty where there is none."""
+        for text in self.levels:
+            if text.partition("=")[0] not in _LEVELS or "=" not in text:
+                return f"{text!r} is no level of a rule: use {' or '.join(f'{level}=RULE' for level in _LEVELS)}"
         rules = list(known)
-        for text in (*self.selected, *self.ignored):
+        for text in (*self.selected, *self.ignored, *(level.partition("=")[2] for level in self.levels)):
             prefix = _Entry.of(text).prefix
             if not any(rule.startswith(prefix) for rule in rules):
                 return no_rule(prefix, rules)
@@ -60,6 +66,19 @@ class ChosenRules:
 
 
 ALL_RULES = ChosenRules()
+_LEVELS = {one.value: one for one in Severity}
+
+
+def _level_of(text: str) -> tuple[Severity, _Entry]:
+    level, _, entry = text.partition("=")
+    return _LEVELS[level], _Entry.of(entry)
+
+
+def _with_level(finding: Finding, levels: Sequence[tuple[Severity, _Entry]]) -> Finding:
+    for severity, entry in reversed(levels):
+        if entry.matches(finding):
+            return replace(finding, severity=severity)
+    return finding
 
 
 def no_rule(name: str, known: Sequence[str]) -> str:
