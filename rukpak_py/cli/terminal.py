@@ -172,6 +172,27 @@ class LazyGroup(click.Group):
             return command
         return super().get_command(ctx, cmd_name)
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        name = args[0]
+        if name.startswith("-") or ctx.resilient_parsing or self.get_command(ctx, name) is not None:
+            return super().resolve_command(ctx, args)
+        from difflib import get_close_matches  # noqa: PLC0415 - only a mistake pays for it
+
+        near = get_close_matches(name, self.list_commands(ctx), n=1) or self._below(ctx, name)
+        advice = f" Did you mean {clean(f'{ctx.command_path} {near[0]}')}?" if near else ""
+        raise click.UsageError(f"No such command {name!r}.{advice}", ctx)
+
+    def _below(self, ctx: click.Context, name: str) -> list[str]:
+        """Commands of this name in the groups of the group, with the name of theirs in front."""
+        groups = ((one, self.get_command(ctx, one)) for one in self.list_commands(ctx))
+        return [
+            f"{one} {name}"
+            for one, group in groups
+            if isinstance(group, click.Group) and name in group.list_commands(ctx)
+        ]
+
 
 def print_lines(lines: Iterable[str]) -> None:
     for line in lines:

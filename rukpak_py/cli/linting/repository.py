@@ -12,6 +12,7 @@ from typing import Final
 
 from rukpak_py.core.errors import ContentError, UnavailableError
 
+_FILES: Final = ("Chart.yaml", "metadata/annotations.yaml")
 MOST_BUNDLES: Final = 100_000
 _MOST_NAMED: Final = 3
 _NEAR: Final = 3  # levels below a directory that is no bundle
@@ -19,8 +20,8 @@ _SECONDS: Final = 60
 
 
 def is_bundle(directory: Path) -> bool:
-    """Whether it has the form of one: what is wrong with it is a question for validation."""
-    return (directory / "manifests").is_dir() or (directory / "Chart.yaml").is_file()
+    """Whether it has the form of one: what is wrong with it, or missing, is a question for validation."""
+    return (directory / "manifests").is_dir() or any((directory / file).is_file() for file in _FILES)
 
 
 def bundles_below(path: str, *, depth: int | None = None) -> Iterator[str]:
@@ -45,7 +46,10 @@ def search(paths: Sequence[str]) -> list[str]:
             continue
         below = [one.removeprefix("./") for one in bundles_below(path)]
         if not below:
-            raise ContentError(f"{path}: there is no bundle in it: no directory with manifests/ or Chart.yaml")
+            raise ContentError(
+                f"{path}: there is no bundle in it: "
+                "no directory with manifests/, metadata/annotations.yaml or Chart.yaml"
+            )
         found |= dict.fromkeys(below)
         if len(found) > MOST_BUNDLES:
             raise ContentError(f"{path} has more than {MOST_BUNDLES} bundles")

@@ -60,11 +60,16 @@ def test_bundles_below_a_directory_are_checked(rukpakctl: CommandLine, repositor
     assert "1 of 3 bundles refused" in ran.out
 
 
+def test_bundle_without_manifests_is_found(rukpakctl: CommandLine, repository: Path) -> None:
+    write(repository / "operators/none/1.0.0", {"metadata/annotations.yaml": bundle()["metadata/annotations.yaml"]})
+    assert "operators/none/1.0.0 (registry+v1): 1 error" in rukpakctl("bundle", "validate", "-r", "operators").out
+
+
 def test_directory_without_a_bundle_is_an_error(rukpakctl: CommandLine, repository: Path) -> None:
     ran = rukpakctl("bundle", "validate", "--recursive", "ci")
     assert (ran.status, ran.err) == (
         3,
-        "Error: ci: there is no bundle in it: no directory with manifests/ or Chart.yaml\n",
+        "Error: ci: there is no bundle in it: no directory with manifests/, metadata/annotations.yaml or Chart.yaml\n",
     )
 
 

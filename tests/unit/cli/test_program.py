@@ -168,3 +168,18 @@ def test_program_is_installed(name: str) -> None:
     done = subprocess.run([program(name), "version"], capture_output=True, text=True, check=True)
     assert done.stdout.startswith("rukpakctl ")
     assert sys.version.split()[0] in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "advice"),
+    [
+        (["bundel", "validate"], " Did you mean rukpakctl bundle?"),
+        (["bundle", "validat"], " Did you mean rukpakctl bundle validate?"),
+        (["validate", "x"], " Did you mean rukpakctl bundle validate?"),
+        (["zzz"], ""),
+    ],
+)
+def test_mistyped_command_comes_with_a_suggestion(rukpakctl: CommandLine, arguments: list[str], advice: str) -> None:
+    ran = rukpakctl(*arguments)
+    assert ran.status == 2
+    assert ran.err.splitlines()[-1].endswith(f"'.{advice}")
