@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -96,3 +97,15 @@ def test_every_process_writes_the_same_bytes() -> None:
     )
     run = subprocess.run([sys.executable, "-c", program, json.dumps(value)], capture_output=True, check=True)
     assert run.stdout == canonical_json(value) == b'{"a":true,"b":{"x":[1.5,null,"\xc3\xa9"],"y":1}}'
+
+
+def test_canonical_json_keeps_no_room_that_it_does_not_need() -> None:
+    """The renderings of all deployments are kept in this form, and the library's own has ten times its size."""
+    value = {"data": {"key": "x" * 600}}
+    tracemalloc.start()
+    try:
+        kept = [canonical_json(value) for _ in range(100)]
+        held, _ = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert held < 1.5 * sum(map(len, kept))
