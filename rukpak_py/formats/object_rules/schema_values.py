@@ -1,4 +1,4 @@
-"""Values held against a schema of a CRD, as far as that is easily told: defaults have to fit their own schema."""
+"""Values held against a schema of a CRD, as far as that is easily told: defaults, examples, and shipped objects."""
 
 from typing import Any, Final
 
@@ -32,8 +32,11 @@ def problem_of_pattern(pattern: str) -> str:
     return ""
 
 
-def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST) -> str:
-    """Say what is wrong with a default; empty where nothing is, or where that is not easily told."""
+def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, allows_unknown: bool = False) -> str:
+    """Say what is wrong with a value; empty where nothing is, or where that is not easily told.
+
+    `allows_unknown`: a field without a property is no problem.
+    """
     if deepest == 0 or (value is None and schema.get("nullable") is True):
         return ""
     type_name = schema.get("type")
@@ -53,14 +56,17 @@ def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST) -> str:
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _out_of_bounds(value, schema, at)
     if isinstance(value, dict):
-        return __unfit_object(value, schema, at, deepest)
+        return _unfit_object(value, schema, at, deepest, allows_unknown=allows_unknown)
     items = schema.get("items")
     if isinstance(value, list) and isinstance(items, dict):
-        return next(filter(None, (unfit(one, items, f"{at}[{n}]", deepest - 1) for n, one in enumerate(value))), "")
+        below = (
+            unfit(one, items, f"{at}[{n}]", deepest - 1, allows_unknown=allows_unknown) for n, one in enumerate(value)
+        )
+        return next(filter(None, below), "")
     return ""
 
 
-def __unfit_object(value: Json, schema: Json, at: str, deepest: int) -> str:
+def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, allows_unknown: bool) -> str:
     required, properties = schema.get("required"), schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     for name in required if isinstance(required, list) else []:
@@ -69,9 +75,11 @@ def __unfit_object(value: Json, schema: Json, at: str, deepest: int) -> str:
             return f"{at}.{name} is required"
     for name, one in value.items():
         inner = properties.get(name)
-        if isinstance(inner, dict) and (problem := unfit(one, inner, f"{at}.{name}", deepest - 1)):
+        if isinstance(inner, dict) and (
+            problem := unfit(one, inner, f"{at}.{name}", deepest - 1, allows_unknown=allows_unknown)
+        ):
             return problem
-        is_open = any(schema.get(one) for one in _OPEN)
+        is_open = allows_unknown or any(schema.get(one) for one in _OPEN)
         if inner is None and not is_open and properties:
             return f"{at}.{name} is no property of the schema"
     return ""

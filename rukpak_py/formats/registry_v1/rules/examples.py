@@ -154,6 +154,20 @@ def provided_apis_have_examples(reading: Reading) -> Iterator[Problem]:
                     yield Problem(message=f"there is no example of {api}", place=place)
 
 
+def example_objects(csv: Document) -> Iterator[tuple[Place, dict[str, Any]]]:
+    """Examples that can be read, with the place of the annotation."""
+    for key in _KEYS:
+        written = _annotations(csv).get(key)
+        if not isinstance(written, str) or not written:
+            continue
+        try:
+            value = _json(written)
+        except (ValueError, ContentError, json_stream.NumberError):
+            continue
+        place = csv.place("metadata", "annotations", key)
+        yield from ((place, one) for one in (value if isinstance(value, list) else []) if _is_object(one))
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class _Examples:
     csv: Document

@@ -27,6 +27,7 @@ from rukpak_py.formats.registry_v1.rules import (
     port_names,
     practices,
     renderable,
+    schema_fit,
     shipped,
     unsupported,
     upgrades,
@@ -48,6 +49,7 @@ BUNDLE_FAMILIES: tuple[Family[RegistryBundle], ...] = (
     shipped.FAMILY,
     shipped.FIELDS,
     shipped.INTEGERS,
+    schema_fit.FAMILY,
 )
 READING_FAMILIES: tuple[Family[Reading], ...] = (
     layout.FAMILY,
