@@ -1,6 +1,6 @@
 """Examples and shipped objects held against the schemas of the bundle's own CRDs.
 
-An unknown field is told of examples alone: an API server drops it without a word, and somebody copies the example.
+An unknown field is told of examples alone: an API server drops it without a word, and examples are made to be copied.
 """
 
 from collections.abc import Iterator
@@ -56,7 +56,7 @@ def _problems(
 
 
 def _without_nulls(value: Any, deepest: int = _DEEPEST) -> Any:
-    """The value as the server stores it: a null member that is not nullable is dropped, and told by nobody."""
+    """The value as the server stores it: a null member that is not nullable is dropped."""
     if deepest == 0:
         return value
     if isinstance(value, list):
