@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
     from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
     from rukpak_py.core.limits import Limits
-    from rukpak_py.library import Rendering, inspect, permissions, render, rendering, validate
+    from rukpak_py.library import Rendering, diff, inspect, permissions, render, rendering, validate
 
 __version__ = "0.1.0"
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Rendering",
     "Severity",
     "UnavailableError",
+    "diff",
     "inspect",
     "permissions",
     "render",
@@ -36,6 +37,7 @@ _HOMES = {
     "Rendering": "rukpak_py.library",
     "Severity": "rukpak_py.core.findings",
     "UnavailableError": "rukpak_py.core.errors",
+    "diff": "rukpak_py.library",
     "inspect": "rukpak_py.library",
     "permissions": "rukpak_py.library",
     "render": "rukpak_py.library",

@@ -14,7 +14,7 @@ Errors are those of `rukpak_py.core.errors`: a `ContentError` says why content i
 TypeError or a ValueError.
 """
 
-from rukpak_py.library.functions import inspect, permissions, render, rendering, validate
+from rukpak_py.library.functions import diff, inspect, permissions, render, rendering, validate
 from rukpak_py.library.opened import ChartOptions, ChartValues, OpenedBundle, Rendering, open_bundle
 
 __all__ = [
@@ -22,6 +22,7 @@ __all__ = [
     "ChartValues",
     "OpenedBundle",
     "Rendering",
+    "diff",
     "inspect",
     "open_bundle",
     "permissions",

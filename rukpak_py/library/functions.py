@@ -126,6 +126,19 @@ def permissions(path: Content, *, escalate: bool = False, **options: Unpack[Rend
     return cast("Json", _copied(permissions_document(grants_of(made.all), needs)))
 
 
+def diff(old: Content, new: Content, *, all: bool = False, **options: Unpack[RenderKeywords]) -> Json:  # noqa: A002 - the name of the option
+    """Differences between two bundles, in what they say of themselves, install and allow, as plain data.
+
+    The members are those of `rukpakctl bundle diff -o json`. The keywords are those of `render`, for both bundles, and
+    `all`: count descriptions in CRDs, and annotations that pods have from the CSV, too.
+    """
+    from rukpak_py.library.diffs.bundles import compared  # noqa: PLC0415 - only here
+    from rukpak_py.library.diffs.documents import document  # noqa: PLC0415 - the same
+
+    found = compared(_rendered(old, **options), _rendered(new, **options), counts_descriptions=all)
+    return cast("Json", _copied(document(found)))
+
+
 def inspect(path: Content, **options: Unpack[InspectKeywords]) -> Json:
     """The names, APIs, images and size of a bundle, as plain data; a bundle with defects is described, too.
 

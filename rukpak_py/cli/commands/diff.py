@@ -1,23 +1,18 @@
 """`rukpakctl bundle diff`."""
 
 import sys
-from collections.abc import Mapping
 from typing import Any
 
 import click
 
-from rukpak_py.cli.bundle_summary import Facts, facts_of, summary_differences
-from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.insignificant import insignificant
-from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import RenderFlags, render_flags_of, rendering_options
 from rukpak_py.cli.reports import comparison, comparison_github, comparison_markdown
 from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines, print_warning, warn_of_nothing
 from rukpak_py.formats.detection import FormatName
-from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, catalog_annotations
-from rukpak_py.formats.registry_v1.packaging import first_document
 from rukpak_py.library import OpenedBundle, Rendering
+from rukpak_py.library.diffs.bundles import compared
+from rukpak_py.library.diffs.documents import document
 
 _PIPED = 160  # columns where the output is no terminal: pages of pull requests and logs do not wrap
 
@@ -44,15 +39,11 @@ def diff(*, old: str, new: str, output: str, exit_code: bool, show_all: bool, **
     """
     how = render_flags_of(chosen)
     before, after = how.opened(old), how.opened(new)
-    rendered = _rendered(old, before, how), _rendered(new, after, how)
-    found = compare(
-        *(one.all for one in rendered),
-        summary=summary_differences(_facts(before), _facts(after)),
-        is_insignificant=None if show_all else insignificant(_annotations(before), _annotations(after)),
-        move=_move(*(one.install_namespace for one in rendered)),
+    found = compared(
+        (before, _rendered(old, before, how)), (after, _rendered(new, after, how)), counts_descriptions=show_all
     )
     if output == "json":
-        print_json(comparison.document(found))
+        print_json(document(found))
     elif output == "markdown":
         print_lines(comparison_markdown.lines_of(found))
     elif output == "github":
@@ -69,18 +60,3 @@ def _rendered(path: str, opened: OpenedBundle, how: RenderFlags) -> Rendering:
     if opened.format is not FormatName.REGISTRY:  # a finding tells
         warn_of_nothing(rendering.all, path)
     return rendering
-
-
-def _move(old: str | None, new: str | None) -> NamespaceMove | None:
-    return NamespaceMove(old=old, new=new) if old and new and old != new else None
-
-
-def _annotations(opened: OpenedBundle) -> Mapping[str, str]:
-    return opened.bundle.csv.annotations if opened.format is FormatName.REGISTRY else {}
-
-
-def _facts(opened: OpenedBundle) -> Facts:
-    if opened.format is not FormatName.REGISTRY:
-        return {}
-    annotations = catalog_annotations(first_document(opened.tree.get(ANNOTATIONS_FILE, b"")))
-    return facts_of(opened.bundle, annotations or {})

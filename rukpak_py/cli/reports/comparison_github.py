@@ -3,10 +3,10 @@
 from collections.abc import Iterator
 
 from rukpak_py.apply.crd_safety.verdicts import Verdict
-from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.reports.comparison import count_line, definition_lines, gained_lines, left_out_lines, values_of
 from rukpak_py.cli.reports.github import command
 from rukpak_py.cli.terminal import clean
+from rukpak_py.library.diffs.comparison import RenderingComparison
 
 
 def lines_of(found: RenderingComparison, path: str) -> Iterator[str]:

@@ -6,7 +6,6 @@ It has the sections of the text in their order. The objects stand behind a click
 from collections.abc import Iterator
 
 from rukpak_py.apply.field_differences import Difference, FieldChange
-from rukpak_py.cli.comparison import RenderingComparison
 from rukpak_py.cli.reports.comparison import (
     count_line,
     definition_lines,
@@ -17,6 +16,7 @@ from rukpak_py.cli.reports.comparison import (
     values_of,
 )
 from rukpak_py.cli.reports.plan_markdown import code
+from rukpak_py.library.diffs.comparison import RenderingComparison
 
 _OPEN_UP_TO = 20  # objects that are shown without a click
 _SIGNS = {FieldChange.ADDED: "+", FieldChange.REMOVED: "-", FieldChange.CHANGED: "~"}

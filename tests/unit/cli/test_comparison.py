@@ -6,10 +6,11 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.permissions.permission import Permission
-from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.moved_namespace import NamespaceMove
 from rukpak_py.cli.reports import comparison as report
 from rukpak_py.cli.terminal import Style
+from rukpak_py.library.diffs.comparison import compare
+from rukpak_py.library.diffs.documents import document
+from rukpak_py.library.diffs.moved_namespace import NamespaceMove
 from tests.manifests import crd, strings
 from tests.unit.cli.objects import binding, manifest, role, rule
 from tests.unit.cli.streams import pipe
@@ -66,7 +67,7 @@ def test_secrets_are_never_shown() -> None:
     new = manifest("Secret", "s", data={"a": "aHVzaC00"}, immutable=True)
     new["metadata"]["annotations"] = applied
     found = compare([old], [new])
-    text = printed([old], [new]) + json.dumps(report.document(found))
+    text = printed([old], [new]) + json.dumps(document(found))
     assert "hush" not in text
     assert "aHVzaC" not in text
     assert "data.a" in text
@@ -111,7 +112,7 @@ objects: 2 removed, 2 added, 0 renamed, 2 changed; 2 permissions gained, 0 lost"
 def test_a_document_names_rights_one_by_one() -> None:
     old: list[Any] = []
     new = [role("r", rule("get", "pods", names=["a"])), binding("b", "r", namespace="here", kind="ClusterRole")]
-    (change,) = report.document(compare(old, new))["permissions"]
+    (change,) = document(compare(old, new))["permissions"]
     assert change == {
         "holder": {"kind": "ServiceAccount", "namespace": "apps", "name": "robot"},
         "gained": [{"namespace": "here", "verb": "get", "group": "", "resource": "pods", "name": "a"}],
@@ -155,8 +156,8 @@ CRD upgrade safety
 
 """
     )
-    (document,) = report.document(compare([old], [new]))["crds"]
-    assert document["changes"][1] == {
+    (crd_document,) = document(compare([old], [new]))["crds"]
+    assert crd_document["changes"][1] == {
         "version": "v2",
         "path": "spec.mode",
         "rule": "FieldRemoved",

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.cli.comparison import compare
-from rukpak_py.cli.insignificant import insignificant
+from rukpak_py.library.diffs.comparison import compare
+from rukpak_py.library.diffs.insignificant import insignificant
 from tests.manifests import crd
 from tests.unit.cli.objects import manifest
 

@@ -6,9 +6,9 @@ import pytest
 
 from rukpak_py.apply.permissions.grants import grants_of
 from rukpak_py.apply.permissions.installer import needs_of
-from rukpak_py.cli.comparison import compare
 from rukpak_py.cli.reports import comparison, inspection, permissions
 from rukpak_py.cli.terminal import Style
+from rukpak_py.library.diffs.comparison import compare
 from tests.unit.cli.objects import binding, role, rule
 from tests.unit.cli.streams import terminal
 

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.field_differences import Difference, FieldChange
-from rukpak_py.cli.comparison import RenderingComparison, compare
 from rukpak_py.cli.reports import comparison, comparison_github, comparison_markdown
 from rukpak_py.cli.terminal import Style
+from rukpak_py.library.diffs.comparison import RenderingComparison, compare
 from tests.manifests import crd, strings
 from tests.unit.cli.objects import binding, manifest, role, rule
 from tests.unit.cli.streams import pipe

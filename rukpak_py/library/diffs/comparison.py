@@ -18,9 +18,9 @@ from rukpak_py.apply.field_differences import Difference, object_differences
 from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.changes import PermissionChange, permission_changes
 from rukpak_py.apply.permissions.permission import mapping, text
-from rukpak_py.cli.insignificant import Insignificant
-from rukpak_py.cli.moved_namespace import NamespaceMove, moved
 from rukpak_py.core.objects import RBAC_GROUP, GroupVersionKind, ObjectKey, canonical_json
+from rukpak_py.library.diffs.insignificant import Insignificant
+from rukpak_py.library.diffs.moved_namespace import NamespaceMove, moved
 
 Json = dict[str, Any]
 
