@@ -45,6 +45,7 @@ MOST_SHOWN = 20
 EXPLAINED = {
     ("FailedScheduling", "Pod"): "an edit asks for a replica, and there is no node",
     ("FailedCreate", "ReplicaSet"): "an edit asks for a replica, and its service account was deleted",
+    ("FailedToCreateEndpoint", "Endpoints"): "a deployment was created again before the endpoints of its Service went",
     ("FieldsContested", "BundleDeployment"): "edits of one object that follow each other quickly",
 }
 

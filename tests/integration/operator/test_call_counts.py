@@ -17,7 +17,7 @@ from rukpak_py.kube.resources import (
 )
 from tests.integration.operator.conftest import Controllers
 from tests.integration.operator.counting import Calls, calls_during, calls_of_each, has_seen, now, served, settled
-from tests.integration.operator.kinds import instance
+from tests.integration.operator.kinds import instance, things
 from tests.integration.operator.process import Operator
 from tests.integration.operator.tenant import SERVICES, WORKLOADS, Tenant
 from tests.manifests import Document, config_map, crd, service, strings, workload
@@ -283,14 +283,17 @@ async def _nothing() -> None:
 async def test_an_upgrade_of_a_crd_lists_its_objects_only_where_they_tell_what_becomes_of_them(
     tenant: Tenant, operator: Operator, *, is_narrowed: bool
 ) -> None:
+    """The object is of another client: a kind of the content is watched, and a changed CRD ends its watches."""
     group = f"{tenant.name}.rukpak.test"
     old, new = strings("color"), strings("color", "size")
     if is_narrowed:
         new["properties"]["spec"]["properties"]["color"]["maxLength"] = 5
-    await tenant.publish("v1", [crd(group, schema=old), instance(group, "v1", "one", tenant.namespace, color="red")])
-    await tenant.publish("v2", [crd(group, schema=new), instance(group, "v1", "one", tenant.namespace, color="red")])
+    await tenant.publish("v1", [crd(group, schema=old)])
+    await tenant.publish("v2", [crd(group, schema=new)])
     await tenant.deploy("v1")
     await tenant.ready()
+    one = instance(group, "v1", "one", tenant.namespace, color="red")
+    await tenant.admin.create(things(group), tenant.namespace, orjson.dumps(one))
 
     async def upgrade() -> None:
         await tenant.deploy("v2")
