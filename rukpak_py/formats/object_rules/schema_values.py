@@ -70,6 +70,8 @@ def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, allows_un
     required, properties = schema.get("required"), schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     for name in required if isinstance(required, list) else []:
+        if not isinstance(name, str):
+            continue  # told where schemas are judged
         inner = properties.get(name)
         if name not in value and not (isinstance(inner, dict) and "default" in inner):
             return f"{at}.{name} is required"

@@ -7,6 +7,7 @@ import pytest
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.object_rules.schema_values import unfit
 from rukpak_py.formats.validation import validate
 from tests.unit.bundles import Json, bundle, crd, csv_document, manifest
 
@@ -84,3 +85,15 @@ def test_a_shipped_object_fits_its_schema_and_may_have_unknown_fields() -> None:
     message = "Demo (demo.example.com/v1) d: spec.size must be of type integer"
     csv = csv_document(annotations={"alm-examples": "[]"})
     assert told(bundle(csv=csv, crds=[definition()], others=shipped)) == [("RV1-981", Severity.WARNING, message)]
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "object", "required": [{}, 5], "properties": {"a": 5}},
+        {"type": [], "enum": {}, "properties": []},
+        {"type": "object", "items": [], "additionalProperties": 5, "pattern": 5},
+    ],
+)
+def test_damaged_schema_finds_no_problem(schema: Json) -> None:
+    assert unfit({"a": 1}, schema, "spec") == ""
