@@ -244,7 +244,7 @@ def _plan_annotations(existing: FoundAnnotations, labels: Labels, files: _Files,
 def _plan_dockerfile(labels: Labels, copied: Places, files: _Files, request: PackagingOptions) -> Labels:
     """Return the labels with those that stand in the Dockerfile alone."""
     path = Path(DOCKERFILE).absolute()
-    found = read_dockerfile(path.read_bytes()) if path.is_file() else None
+    found = read_dockerfile(_bounded(path)) if path.is_file() else None
     is_kept = path.exists() and not request.overwrite
     if found is not None and found.is_of(copied):
         replaced = frozenset() if is_kept else OWN_KEYS
@@ -260,6 +260,13 @@ def _plan_dockerfile(labels: Labels, copied: Places, files: _Files, request: Pac
     lost = () if found is None else tuple(lost_lines(found, labels, copied, request.base_image))
     files.planned.append(PlannedFile(path=path, content=content, lost=lost))
     return labels
+
+
+def _bounded(path: Path) -> bytes:
+    most = Limits.from_environment().yaml_bytes
+    if path.stat().st_size > most:
+        raise ContentError(f"{shown(path)} is larger than {most} bytes: it is no Dockerfile of a bundle; move it away")
+    return path.read_bytes()
 
 
 def _read(directory: Path) -> Tree:

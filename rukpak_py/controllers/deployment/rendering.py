@@ -1,16 +1,14 @@
-"""Renderings of stored content for deployments: kinds resolved, normalised, and kept within one budget.
+"""Renderings of stored content for deployments: kinds resolved, normalised, and kept in a cache.
 
-The same content, options and owner give the same objects, so they are kept until one of them changes or the budget
-needs the room, kinds that are missing included: only what such an object becomes is found anew when the kinds change.
-Nothing is rendered, or taken from what was rendered before, by the digest of a status alone: the record of the Bundle
-has to say the same. A rendering that goes to a worker process is a job; its end brings the key back. A deployment has
-one job at most for what is wanted: another one supersedes it, and the process of a rendering that runs is ended,
-because it may hang for the very reason that was corrected. Content that is wrong stays wrong: the error is kept, too;
-that of a chart, which may ask for kinds, until what the cluster serves changes.
+The same content, options and owner give the same objects, kinds that are missing included: only what such an object
+becomes is found anew when the kinds change. Nothing is rendered, or taken from the cache, by the digest of a status
+alone: the record of the Bundle has to say the same. A rendering that goes to a worker process is a job; its end brings
+the key back. A deployment has one job at most for what is wanted: another one supersedes it, and the process of a
+rendering that runs is ended, because it may hang for the very reason that was corrected. Content that is wrong stays
+wrong: the error is kept, too; that of a chart, which may ask for kinds, until what the cluster serves changes.
 """
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
@@ -27,6 +25,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.rendering_cache import RenderingCache
 from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey, Loss
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content
@@ -39,8 +38,6 @@ from rukpak_py.formats.patches import PatchedObjects, patch_objects
 from rukpak_py.kube.discovery_documents import Served
 from rukpak_py.kube.resources import NAMESPACES
 
-BUDGET_BYTES = 64 * 1024 * 1024
-KEPT_OF_A_DEPLOYMENT = 3  # what is wanted, what is installed, and what a rollback would install
 RENDER_SECONDS = 600.0
 LANE = "render"
 VARYING_LANE = "render charts"  # helm may hang; whatever hangs must leave a worker process to everybody else
@@ -106,9 +103,7 @@ class Renderer:
         self._renderings = renderings
         self._jobs = jobs
         self._limits = limits
-        self._kept: OrderedDict[ContentKey, Rendered] = OrderedDict()
-        self._size = 0
-        self._has_several: set[str] = set()  # deployments with more than one: a search for them goes through all
+        self._kept = RenderingCache[Rendered]()
 
     async def rendered(self, attempt: Attempt) -> Rendered | NotRendered:
         if not is_recorded(attempt, self._content):
@@ -119,12 +114,10 @@ class Renderer:
             raise known.with_traceback(None)  # else it grows with every look, and holds their frames
         if self.is_lost(attempt):
             return NotRendered.LOST
-        kept = self._kept.get(key)
+        kept = self._cached(attempt)
         if kept is not None:
             if differs(attempt, kept.content.digest):
                 return NotRendered.LOST
-            self._kept.move_to_end(key)
-            self._drop_former(attempt)
             attempt.state.rendered(key, kept.facts)
             return await self._refreshed(attempt, kept)
         served = self._served(attempt)
@@ -156,10 +149,7 @@ class Renderer:
         self._jobs.drop_superseded(uid, slot=WANTED, but=wanted.job if wanted is not None else ())
 
     def ended(self, uid: str) -> None:
-        """Free the room of the deployment's renderings for others."""
-        self._has_several.discard(uid)
-        for key in self._kept_of(uid):
-            self._drop(key)
+        self._kept.ended(uid)
 
     async def _made(self, attempt: Attempt) -> "MadeContent | NotRendered":
         finished = self._jobs.take(attempt.content.job)
@@ -247,37 +237,15 @@ class Renderer:
             content = replace(content, objects=())
         return Rendered(content=content, desired=desired, resolution=resolution, facts=facts)
 
+    def _cached(self, attempt: Attempt) -> Rendered | None:
+        found = self._kept.get(attempt.content)
+        if found is not None and attempt.is_wanted and attempt.state.is_applied(attempt.content):
+            self._kept.installed(attempt.content)
+        return found
+
     def _keep(self, attempt: Attempt, rendered: Rendered) -> None:
-        if attempt.state.has_ended:
-            return  # nothing would take it out again
-        key = attempt.content
-        self._drop(key)
-        self._kept[key] = rendered
-        self._size += rendered.size
-        of_deployment = self._kept_of(key.deployment)
-        for superseded in of_deployment[:-KEPT_OF_A_DEPLOYMENT]:
-            self._drop(superseded)
-        if len(of_deployment) > 1:
-            self._has_several.add(key.deployment)
-        while self._size > BUDGET_BYTES and len(self._kept) > 1:
-            self._drop(next(iter(self._kept)))
-
-    def _drop_former(self, attempt: Attempt) -> None:
-        """Where what is wanted is installed, nothing asks for the others."""
-        applied, uid = attempt.content, attempt.content.deployment
-        if uid in self._has_several and attempt.is_wanted and attempt.state.is_applied(applied):
-            self._has_several.remove(uid)
-            for key in self._kept_of(uid):
-                if key != applied:
-                    self._drop(key)
-
-    def _kept_of(self, uid: str) -> list[ContentKey]:
-        """The one that was used last is the last."""
-        return [key for key in self._kept if key.deployment == uid]
-
-    def _drop(self, key: ContentKey) -> None:
-        former = self._kept.pop(key, None)
-        self._size -= former.size if former is not None else 0
+        if not attempt.state.has_ended:  # nothing would take it out again
+            self._kept.keep(attempt.content, rendered)
 
     def _served(self, attempt: Attempt) -> Served | None:
         """Served kinds, which an error may be about beside the content."""

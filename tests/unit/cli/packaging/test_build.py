@@ -148,6 +148,15 @@ def test_labels_of_other_tools_and_tests_are_in_the_image(rukpakctl: CommandLine
     assert open_tree(here / "image")["tests/scorecard/config.yaml"] == b"kind: Configuration\n"
 
 
+def test_dockerfile_without_end_is_refused(rukpakctl: CommandLine, here: Path) -> None:
+    with (here / "bundle.Dockerfile").open("wb") as file:
+        file.truncate(1 << 40)
+    ran = rukpakctl(*GIVEN, "--output", "image")
+    assert ran.status == 3
+    assert "bundle.Dockerfile is larger than" in ran.err
+    assert not (here / "image").exists()
+
+
 def test_tests_that_the_annotations_name_and_that_are_not_there_are_told(rukpakctl: CommandLine, here: Path) -> None:
     fill(here, {"b/metadata/annotations.yaml": f"annotations: {{{TEST_CONFIG}: tests/scorecard/}}".encode()})
     ran = rukpakctl(*GIVEN, "-o", "--output", "image")

@@ -12,7 +12,7 @@ from rukpak_py.api.deployment_spec import Override, Patch, PatchTarget, Prune
 from rukpak_py.api.names import DELETION_POLICY_ANNOTATION, HELM_CLASS, PLAIN_CLASS
 from rukpak_py.apply.kinds import KindState
 from rukpak_py.content.tree import Tree
-from rukpak_py.controllers.deployment import rendering as module
+from rukpak_py.controllers.deployment import rendering_cache
 from rukpak_py.controllers.deployment import state_parts as failures_module
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.rendering import MadeContent, NotRendered, Rendered, Renderer
@@ -188,13 +188,13 @@ async def test_a_rendering_of_a_deployment_that_went_meanwhile_takes_no_room() -
     one = attempt(bundle=unpacked(digest=FILES.digest))
     one.state.has_ended = True
     assert isinstance(await bench.renderer.rendered(one), Rendered)
-    assert not bench.renderer._kept
+    assert not list(bench.renderer._kept)
 
 
 async def test_beyond_the_budget_what_was_not_used_longest_goes(monkeypatch: pytest.MonkeyPatch) -> None:
     bench = Bench(config_map("a"))
     size = (await bench.rendered(uid="a")).size
-    monkeypatch.setattr(module, "BUDGET_BYTES", 2 * size)
+    monkeypatch.setattr(rendering_cache, "BUDGET_BYTES", 2 * size)
     await bench.rendered(uid="b")
     await bench.rendered(uid="a")
     await bench.rendered(uid="c")  # b goes
@@ -211,9 +211,9 @@ async def test_of_a_deployment_the_renderings_that_were_used_last_are_kept() -> 
     bench = Bench(config_map("a"))
     other = await bench.rendered(uid="other", prune=Prune(enabled=False))
     made = [await bench.rendered(config={"x": number}) for number in range(10)]
-    kept = [one for one in bench.renderer._kept.values() if one is not other]
-    assert kept == made[-module.KEPT_OF_A_DEPLOYMENT :]
-    assert bench.renderer._size == sum(one.size for one in (other, *kept))
+    kept = [one for one in bench.renderer._kept if one is not other]
+    assert kept == made[-rendering_cache.KEPT_OF_A_DEPLOYMENT :]
+    assert bench.renderer._kept.size == sum(one.size for one in (other, *kept))
     assert await bench.rendered(uid="other", prune=Prune(enabled=False)) is other
 
 
@@ -223,15 +223,15 @@ async def test_once_the_wanted_content_is_installed_its_rendering_alone_is_kept(
     former, wanted = [await bench.rendered(config={"x": number}) for number in range(2)]
     one = attempt(bundle=unpacked(digest=FILES.digest), state=bench.states.of(UID), is_wanted=True, config={"x": 1})
     assert await bench.renderer.rendered(one) is wanted  # not installed yet
-    assert list(bench.renderer._kept.values()) == [other, former, wanted]
+    assert list(bench.renderer._kept) == [other, former, wanted]
     one.state.content = one.content
     assert await bench.renderer.rendered(one) is wanted
-    assert list(bench.renderer._kept.values()) == [other, wanted]
-    assert bench.renderer._size == other.size + wanted.size
+    assert list(bench.renderer._kept) == [other, wanted]
+    assert bench.renderer._kept.size == other.size + wanted.size
 
 
 async def test_a_rendering_larger_than_the_budget_is_still_made_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "BUDGET_BYTES", 1)
+    monkeypatch.setattr(rendering_cache, "BUDGET_BYTES", 1)
     bench = Bench(config_map("a"))
     await bench.rendered()
     await bench.rendered()
@@ -243,7 +243,7 @@ async def test_the_budget_counts_what_is_kept_for_missing_kinds_too(monkeypatch:
     waiting = await Bench(config_map("a"), basket()).rendered()
     assert waiting.size > complete.size
     bench = Bench(config_map("a"), basket())
-    monkeypatch.setattr(module, "BUDGET_BYTES", 2 * waiting.size)
+    monkeypatch.setattr(rendering_cache, "BUDGET_BYTES", 2 * waiting.size)
     for _ in range(5):  # the same content against changing kinds is not counted again and again
         bench.cluster.hides(CONFIG_MAPS)
         await bench.rendered(uid="u")
