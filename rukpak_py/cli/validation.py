@@ -9,7 +9,7 @@ import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rukpak_py import library
 from rukpak_py.cli.linting import comments, repository
@@ -18,6 +18,9 @@ from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
+
+if TYPE_CHECKING:
+    from rukpak_py.library.opened import OpenedBundle
 
 PROFILES = ("default", "opm", "operatorhub", "bundle-objects", "practices", "olmv1")
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
@@ -47,11 +50,18 @@ def reports_of(
 
 def report_of(path: str, checks: Checks) -> CommandReport:
     try:
-        opened = library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment(), registries=True)
-        findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
+        return report_of_opened(path, opened_bundle(path, checks), checks)
     except RukPakError as error:
         said = str(error).removeprefix(f"{path}: ")
         return CommandReport(path=path, failure=": ".join(filter(None, (said, repository.advice(path)))))
+
+
+def opened_bundle(path: str, checks: Checks) -> "OpenedBundle":
+    return library.open_bundle(path, format=checks.format_name, limits=Limits.from_environment(), registries=True)
+
+
+def report_of_opened(path: str, opened: "OpenedBundle", checks: Checks) -> CommandReport:
+    findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
     told = comments.without_ignored(findings, opened.tree)
     return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(told))
 

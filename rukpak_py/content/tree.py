@@ -77,6 +77,12 @@ class Tree(Mapping[str, bytes]):
             tar.update(piece)
         return f"sha256:{tar.hexdigest()}"
 
+    def with_files(self, changed: Mapping[str, bytes]) -> "Tree":
+        """The tree with other content of some of its files."""
+        return Tree(
+            {**self._files, **{path: changed[path] for path in self._files.keys() & changed}}, self.empty_directories
+        )
+
     @cached_property
     def directories(self) -> frozenset[str]:
         """Every directory but the root."""

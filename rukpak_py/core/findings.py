@@ -27,6 +27,17 @@ class Profile(StrEnum):
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
+class Fix:
+    """Another text for the key or the value at the place of a finding: a correction that needs no thought."""
+
+    text: str | None = None  # None: the text that is there
+    is_string: bool = True  # else a number, true or false
+
+
+QUOTED = Fix()
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
 class Finding:
     """One result of a check. What is not known is empty: a text is "", a line or column is 0."""
 
@@ -41,6 +52,7 @@ class Finding:
     document: int = 0  # of the file; reports leave it to the line
     # The only profile, DEFAULT or OPM, in which it is an error; None where the severity is the same in both.
     error_only_in: Profile | None = field(default=None, compare=False)
+    fix: Fix | None = field(default=None, compare=False)
 
     @property
     def is_error(self) -> bool:

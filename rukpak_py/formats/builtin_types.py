@@ -9,7 +9,7 @@ server refuses values of a wrong type.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.objects import Object
@@ -22,9 +22,9 @@ Json: TypeAlias = dict[str, Any]
 
 # Enough for any author; a hostile object has a million, each with a long path.
 MOST = 1000
-_SCHEMA = "JSONSchemaProps"
+SCHEMA: Final = "JSONSchemaProps"
 # Types with JSON code of their own whose values are a schema where they are an object.
-_SCHEMA_OR = ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
+SCHEMA_OR: Final = ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
 _At: TypeAlias = tuple[Any, ...]  # a chain of cells (parent, part); () is the object
 
 
@@ -98,14 +98,14 @@ def _inner(shape: Shape) -> Shape | None:
         case Struct():
             return shape
         case _:
-            return shape if _bits(shape) or (isinstance(shape, Own) and shape.name in _SCHEMA_OR) else None
+            return shape if _bits(shape) or (isinstance(shape, Own) and shape.name in SCHEMA_OR) else None
 
 
 @cache
 def _fields(shape: Shape) -> Mapping[str, Shape | None] | None:
     """Fields of an object; None where it may have any."""
-    if isinstance(shape, Own) and shape.name in _SCHEMA_OR:
-        shape = shapes.shape(_SCHEMA)
+    if isinstance(shape, Own) and shape.name in SCHEMA_OR:
+        shape = shapes.shape(SCHEMA)
     if not isinstance(shape, Struct):
         return None
     return {one.name: _inner(one.shape) for one in shapes.fields(shape.name)}
@@ -114,7 +114,7 @@ def _fields(shape: Shape) -> Mapping[str, Shape | None] | None:
 @cache
 def _item(shape: Shape) -> Shape | None:
     if isinstance(shape, Own) and shape.name == "JSONSchemaPropsOrArray":
-        return shapes.shape(_SCHEMA)
+        return shapes.shape(SCHEMA)
     return _inner(shape.item) if isinstance(shape, List) else None
 
 

@@ -27,9 +27,10 @@ from rukpak_py.formats.manifests import (
     where_manifests_are,
 )
 from rukpak_py.formats.rendered_size import RenderedSize
-from rukpak_py.formats.rules import Family, Place, Problem, path_text
+from rukpak_py.formats.rules import Family, Place, Problem
 from rukpak_py.formats.syntax import syntax_problem
 from rukpak_py.formats.type_defects import RANGES
+from rukpak_py.formats.unknown_fields import UnknownField
 
 NO_DIRECTORY: Final = "PLAIN-001"
 SUBDIRECTORY: Final = "PLAIN-002"
@@ -236,8 +237,9 @@ def integers_fit(reading: PlainReading) -> Iterator[Problem]:
 )
 def fields_are_known(reading: PlainReading) -> Iterator[Problem]:
     for manifest in reading.manifests:
+        type_name = f"{manifest.api_version}/{manifest.kind}"
         for path in checked(manifest.manifest).undeclared:
-            yield Problem(message=f"unknown field {path_text(path)}", place=manifest.place(*path, on_key=True))
+            yield UnknownField(manifest, path, type_name).problem()
 
 
 HINTS: Final = {rule.id: rule.hint for rule in FAMILY.rules}

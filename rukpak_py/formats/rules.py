@@ -13,7 +13,7 @@ from typing import Generic, TypeAlias, TypeVar
 from rukpak_py.content.yaml_positions import Path, Positions
 from rukpak_py.content.yaml_scalars import resolve
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Finding, Profile, Severity
+from rukpak_py.core.findings import Finding, Fix, Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 
 S = TypeVar("S")
@@ -45,6 +45,7 @@ class Problem:
     error_only_in: Profile | None = None  # where the rule does not say it
     at: tuple[int, int] | None = None  # line and column, where a parser has told them
     other: Place | None = None  # another place, with which the message ends: its line follows
+    fix: Fix | None = None  # of what is at the place
 
 
 Check: TypeAlias = Callable[[S], Iterable[Problem]]
@@ -170,6 +171,7 @@ class Locator:
             path=path_text(place.path) if place is not None else "",
             document=place.document if place is not None else 0,
             error_only_in=only_in,
+            fix=problem.fix,
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:

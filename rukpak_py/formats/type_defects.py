@@ -1,11 +1,13 @@
 """A value of the wrong type: where it is, what is wanted there, and what it is instead."""
 
 import json
+import re
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.findings import QUOTED, Fix
 from rukpak_py.formats.rules import path_text
 
 _LONGEST_SHOWN = 40
@@ -38,6 +40,12 @@ RANGES: Final = {
     Wanted.INTEGER_32: f"Write a number from {-(1 << 31)} to {(1 << 31) - 1}.",
     Wanted.INTEGER_64: f"Write a number from {-(1 << 63)} to {(1 << 63) - 1}.",
 }
+TEXTS: Final = frozenset({Wanted.STRING, Wanted.VERSION, Wanted.RELEASE})
+_LITERALS: Final = {
+    Wanted.BOOLEAN: re.compile(r"true|false"),
+    Wanted.INTEGER: re.compile(r"-?\d{1,18}", re.ASCII),
+    Wanted.NUMBER: re.compile(r"-?\d{1,18}(\.\d{1,18})?", re.ASCII),
+}
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,8 +59,22 @@ class TypeDefect:
         return must_be(self.wanted, self.got)
 
     @property
+    def fix(self) -> Fix | None:
+        """Quotes that are missing, or too many; no other value is certain to be meant."""
+        if self.wanted in TEXTS and isinstance(self.got, bool | int | float):
+            return QUOTED
+        if isinstance(self.got, str) and is_literal(self.wanted, self.got):
+            return Fix(text=self.got, is_string=False)
+        return None
+
+    @property
     def message(self) -> str:
         return f"{path_text(self.path)} {self.text}"
+
+
+def is_literal(wanted: Wanted, text: str) -> bool:
+    """Whether the text, without its quotes, is such a value."""
+    return wanted in _LITERALS and _LITERALS[wanted].fullmatch(text) is not None
 
 
 def must_be(wanted: Wanted, got: object, spelled: str | None = None) -> str:

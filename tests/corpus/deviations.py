@@ -124,10 +124,10 @@ def old_definitions_stay_as_they_are(objects: list[Json], case: Case) -> list[Js
 def unknown_fields_of_definitions(objects: list[Json], case: Case) -> list[Json]:
     definitions = {(found.document.file, found.document.index): found for found in case.bundle.definitions}
     unknown: dict[str, list[Sequence[str | int]]] = defaultdict(list)
-    for place in case.ours.unknown:
-        found = definitions.get((place.file, place.document))
+    for field in case.ours.unknown:
+        found = definitions.get((field.document.file, field.document.index))
         if found is not None and found.document.api_version != _OLD:
-            unknown[found.name].append(place.path)
+            unknown[found.name].append(field.path)
     return [
         _with_members(obj, _written(case, obj), unknown[obj["metadata"]["name"]])
         if obj["kind"] == "CustomResourceDefinition" and obj["metadata"]["name"] in unknown
@@ -146,9 +146,9 @@ def unknown_fields_of_pods(objects: list[Json], case: Case) -> list[Json]:
     unknown: dict[str, list[Sequence[str | int]]] = defaultdict(list)
     for entry in case.bundle.csv.deployments:
         before = (*entry.path, "spec")
-        for place in case.ours.unknown:
-            path = place.path
-            if (place.file, place.document) == (document.file, document.index) and path[: len(before)] == before:
+        for field in case.ours.unknown:
+            path, file, index = field.path, field.document.file, field.document.index
+            if (file, index) == (document.file, document.index) and path[: len(before)] == before:
                 unknown[entry.name].append(path[len(before) :])
     sources = {entry.name: _at(document.manifest, (*entry.path, "spec")) for entry in case.bundle.csv.deployments}
     return [

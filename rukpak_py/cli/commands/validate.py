@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 import rukpak_py
-from rukpak_py.cli.linting import baseline, repository
+from rukpak_py.cli.linting import baseline, fixing, repository
 from rukpak_py.cli.linting.chosen_rules import ChosenRules
 from rukpak_py.cli.linting.settings import NO_SETTINGS, LintSettings, SettingsFinder
 from rukpak_py.cli.output_option import output_option
@@ -104,6 +104,13 @@ class _Asked:
     metavar="FILE",
     help="Write the findings to this file, and exit with 0.",
 )
+@click.option(
+    "--fix",
+    "fixes",
+    is_flag=True,
+    help="Correct what needs no thought, as missing quotes: show the difference, and ask before it is written.",
+)
+@click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell errors only, and nothing of valid bundles.")
 @click.option("--settings/--no-settings", "reads_settings", default=True, help="Read .rukpakctl.yaml. Default: yes.")
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are errors.")
@@ -113,6 +120,8 @@ def validate(
     output: str,
     known: Path | None,
     written: Path | None,
+    fixes: bool,
+    yes: bool,
     quiet: bool,
     exit_zero: bool,
     jobs: int | None,
@@ -122,31 +131,21 @@ def validate(
 
     PATH is a bundle's directory, a tar archive of it (.tar, .tgz), an OCI image layout, or an image in a registry.
     """
-    if known is not None and written is not None:
-        raise click.UsageError("--baseline leaves out what --write-baseline is to write: give one of them")
+    if written is not None and (known is not None or fixes):
+        raise click.UsageError("--write-baseline writes all findings: leave out --baseline and --fix")
+    if fixes and output not in {"text", "concise"}:
+        raise click.UsageError("--fix shows people a difference: use -o text or concise")
     bundles = _with_checks(_Asked(**asked))
     former = baseline.Baseline(known) if known is not None else None
+    if fixes:
+        fixing.correct(bundles, former, asks=not yes)
     with closing(reports_of(bundles, jobs=jobs)) as checking:
         found = _with_progress(checking, len(bundles))
         if former is not None:
             found = map(former.new_in, found)
         if written is not None:
             return _write_baseline(written, [*found])
-        if quiet:
-            found = map(_only_errors, found)
-        match output:
-            case "text":
-                reports = _as_text(found, is_alone=len(bundles) == 1, is_quiet=quiet)
-            case "github":
-                reports = _as_lines(found, github.lines_of)
-            case "concise":
-                reports = _as_lines(found, concise.lines_of)
-            case _:
-                reports = list(found)
-                if output == "json":
-                    print_json(json_document.document(reports))
-                else:
-                    print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
+        reports = _printed(output, found, is_alone=len(bundles) == 1, is_quiet=quiet)
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if exit_zero or all(report.is_valid for report in reports) else Exit.NO
@@ -189,6 +188,24 @@ def _write_baseline(file: Path, reports: Sequence[CommandReport]) -> int:
         clean_text(f"wrote {counted(count, 'finding')} of {counted(len(reports), 'bundle')} to {file}"), err=True
     )
     return Exit.OK
+
+
+def _printed(output: str, found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) -> Sequence[CommandReport]:
+    if is_quiet:
+        found = map(_only_errors, found)
+    match output:
+        case "text":
+            return _as_text(found, is_alone=is_alone, is_quiet=is_quiet)
+        case "github":
+            return _as_lines(found, github.lines_of)
+        case "concise":
+            return _as_lines(found, concise.lines_of)
+    reports = list(found)
+    if output == "json":
+        print_json(json_document.document(reports))
+    else:
+        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
+    return reports
 
 
 def _only_errors(report: CommandReport) -> CommandReport:

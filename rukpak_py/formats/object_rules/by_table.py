@@ -8,6 +8,7 @@ from typing import Any, Final
 import msgspec
 
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.registry_v1.typed import shapes
 from rukpak_py.formats.registry_v1.typed.markers import Markers, markers
@@ -69,7 +70,7 @@ def type_defects(manifest: Any, type_name: str) -> Iterator[Defect]:
     for one in found:
         if one.wanted in RANGES:
             continue  # PLAIN-011 and RV1-961 tell: they prevent rendering
-        yield Defect(sort=Sort.TYPE, path=one.path, message=one.message)
+        yield Defect(sort=Sort.TYPE, path=one.path, message=one.message, fix=one.fix)
 
 
 def table_defects(part: Part) -> Iterator[Defect]:
@@ -126,7 +127,9 @@ def _unknown_values(part: Part, field: str, values: tuple[str, ...]) -> Iterator
             known = ", ".join(value for value in values if value)
             near = get_close_matches(one, values, n=1)
             hint = f"Did you mean {near[0]}?" if near else ""
-            yield part.defect(Sort.CHOICE, f'{field} is "{one[:60]}", and may be {known}', *path, hint=hint)
+            is_same = near and near[0].lower() == one.lower()
+            fix = Fix(text=near[0]) if is_same else None
+            yield part.defect(Sort.CHOICE, f'{field} is "{one[:60]}", and may be {known}', *path, hint=hint, fix=fix)
 
 
 def _repeated_entries(part: Part, field: str, keys: tuple[str, ...]) -> Iterator[Defect]:

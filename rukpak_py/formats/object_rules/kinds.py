@@ -11,6 +11,7 @@ from typing import Any, Final, NamedTuple
 
 import msgspec
 
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats.registry_v1 import typed
 
 # Of packages that the table is not made from, or that are gone there.
@@ -20,6 +21,16 @@ _MORE: Final[dict[str, dict[str, str]]] = {
     "policy/v1beta1": {"PodSecurityPolicy": "1.25"},
 }
 _SUFFIX: Final = "List"
+# Versions that were removed, and those with the same fields that took their place.
+_SAME_FIELDS: Final = {
+    "autoscaling/v2beta2": "autoscaling/v2",
+    "batch/v1beta1": "batch/v1",
+    "coordination.k8s.io/v1beta1": "coordination.k8s.io/v1",
+    "rbac.authorization.k8s.io/v1alpha1": "rbac.authorization.k8s.io/v1",
+    "rbac.authorization.k8s.io/v1beta1": "rbac.authorization.k8s.io/v1",
+    "scheduling.k8s.io/v1alpha1": "scheduling.k8s.io/v1",
+    "scheduling.k8s.io/v1beta1": "scheduling.k8s.io/v1",
+}
 
 
 class KindDefect(NamedTuple):
@@ -27,6 +38,7 @@ class KindDefect(NamedTuple):
     message: str
     hint: str
     is_removed: bool = False
+    fix: Fix | None = None
 
 
 def kind_defect(manifest: dict[str, Any]) -> KindDefect | None:
@@ -44,10 +56,12 @@ def kind_defect(manifest: dict[str, Any]) -> KindDefect | None:
             return None
         near = get_close_matches(kind, kinds, n=1, cutoff=0.8)
         hint = f"Did you mean `kind: {near[0]}`?" if near else _other_version(kind, api_version)
-        return KindDefect("kind", f"the kind {kind[:80]} does not exist in {api_version}", hint)
+        fix = Fix(text=near[0]) if near else None
+        return KindDefect("kind", f"the kind {kind[:80]} does not exist in {api_version}", hint, fix=fix)
     if removed := kinds[kind]:
         message = f"{kind} of {api_version} was removed from Kubernetes {removed}"
-        return KindDefect("apiVersion", message, _other_version(kind, api_version), is_removed=True)
+        fix = Fix(text=_SAME_FIELDS[api_version]) if api_version in _SAME_FIELDS else None
+        return KindDefect("apiVersion", message, _other_version(kind, api_version), is_removed=True, fix=fix)
     return None
 
 

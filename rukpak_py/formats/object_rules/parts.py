@@ -10,6 +10,7 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats.registry_v1.typed import shapes
 from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Pointer, Shape, Struct
 
@@ -37,6 +38,7 @@ class Defect:
     message: str
     hint: str = ""
     on_key: bool = False
+    fix: Fix | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,8 +84,16 @@ class Part:
         value = self.value.get(field)
         return value if isinstance(value, list) else []
 
-    def defect(self, sort: Sort, message: str, *path: str | int, hint: str = "", on_key: bool = False) -> Defect:
-        return Defect(sort=sort, path=(*self.path, *path), message=message, hint=hint, on_key=on_key)
+    def defect(
+        self,
+        sort: Sort,
+        message: str,
+        *path: str | int,
+        hint: str = "",
+        on_key: bool = False,
+        fix: Fix | None = None,
+    ) -> Defect:
+        return Defect(sort=sort, path=(*self.path, *path), message=message, hint=hint, on_key=on_key, fix=fix)
 
 
 def parts(value: Any, shape: Shape) -> Iterator[Part]:

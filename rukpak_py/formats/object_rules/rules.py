@@ -60,7 +60,7 @@ def _titled(problem: Problem, title: str) -> Problem:
 
 def _problem(defect: Defect, place: Place) -> Problem:
     at = replace(place, path=(*place.path, *defect.path), on_key=defect.on_key)
-    return Problem(message=defect.message, place=at, hint=defect.hint or None)
+    return Problem(message=defect.message, place=at, hint=defect.hint or None, fix=defect.fix)
 
 
 _RULES: Final = (
@@ -135,4 +135,5 @@ def _of_kinds(judged: Judged, *, is_removed: bool) -> Iterator[Problem]:
     for document in judged.documents:
         found = kind_defect(document.manifest)
         if found is not None and found.is_removed is is_removed:
-            yield Problem(message=found.message, place=document.place(found.field), hint=found.hint or None)
+            place = document.place(found.field)
+            yield Problem(message=found.message, place=place, hint=found.hint or None, fix=found.fix)

@@ -32,6 +32,7 @@ from rukpak_py.formats.registry_v1.reading import (
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place, Problem
+from rukpak_py.formats.unknown_fields import UnknownField
 
 _TOO_DEEP = "Flatten the object: what nests as deeply as this is no manifest that a cluster accepts."
 
@@ -71,7 +72,7 @@ class _Parts:
     csvs: list[Csv] = field(default_factory=list)
     definitions: list[Definition] = field(default_factory=list)
     others: list[Document] = field(default_factory=list)
-    unknown: list[Place] = field(default_factory=list)
+    unknown: list[UnknownField] = field(default_factory=list)
 
     is_whole: bool = True  # every file of manifests/ was read
 
@@ -126,7 +127,7 @@ class _Parts:
             self.defects.add(NO_OBJECT, Problem(message=str(error), place=document.place(), hint=_TOO_DEEP))
         for defect in found:
             add_wrong_type(self.defects, document, defect)
-        self.unknown.extend(document.place(*path, on_key=True) for path in unknown)
+        self.unknown.extend(UnknownField(document, path, type_name) for path in unknown)
         return typed  # type: ignore[no-any-return]  # both types are structs
 
 

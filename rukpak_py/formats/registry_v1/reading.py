@@ -15,6 +15,7 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Profile, Severi
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.rules import Locator, Place, Problem, RuleOfReading
+from rukpak_py.formats.unknown_fields import UnknownField
 
 UNPARSABLE = RuleOfReading(
     id="RV1-901",
@@ -76,7 +77,7 @@ class Reading:
     files: Sequence[ManifestFile]
     bundle: RegistryBundle | None  # None when what is missing or broken leaves nothing to judge
     defects: Sequence[Defect]
-    unknown: Sequence[Place] = ()  # fields that Go's types of the CSV and the definitions do not have
+    unknown: Sequence[UnknownField] = ()  # fields that Go's types of the CSV and the definitions do not have
     limits: Limits = DEFAULT_LIMITS
 
     @cached_property

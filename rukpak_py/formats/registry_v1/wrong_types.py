@@ -1,7 +1,6 @@
 """Values of a wrong type, told to people: what is there, what is wanted, and how to write it."""
 
 import json
-import re
 from dataclasses import replace
 from typing import Any
 
@@ -11,13 +10,8 @@ from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
 from rukpak_py.formats.registry_v1.reading import WRONG_TYPE, Defects
 from rukpak_py.formats.rules import Place, Problem, path_text
-from rukpak_py.formats.type_defects import RANGES, TypeDefect, Wanted, kind_of, must_be
+from rukpak_py.formats.type_defects import RANGES, TEXTS, TypeDefect, Wanted, is_literal, kind_of, must_be
 
-_LITERALS = {
-    Wanted.BOOLEAN: re.compile(r"true|false"),
-    Wanted.INTEGER: re.compile(r"-?\d{1,18}"),
-    Wanted.NUMBER: re.compile(r"-?\d{1,18}(\.\d+)?"),
-}
 # Values of a form or a range of their own.
 _FORMS = {
     **RANGES,
@@ -69,15 +63,16 @@ def wrong_type(defects: Defects, place: Place, defect: TypeDefect) -> Problem:
         message=f"{where} {must_be(defect.wanted, value, spelled)}",
         place=place,
         hint=_hint(defect.path, value, defect.wanted, spelled),
+        fix=defect.fix,
     )
 
 
 def _hint(path: Path, value: Any, wanted: Wanted, spelled: str) -> str:
     key = "" if not path else "- " if isinstance(path[-1], int) else f"{path[-1]}: "
     match wanted, value:
-        case Wanted.STRING | Wanted.VERSION | Wanted.RELEASE, bool() | int() | float():
+        case _ if wanted in TEXTS and isinstance(value, bool | int | float):
             return _quoted(key, value, spelled)
-        case _, str() if wanted in _LITERALS and _LITERALS[wanted].fullmatch(value):
+        case _, str() if is_literal(wanted, value):
             return f"Remove the quotes: {key}{value}"
         case Wanted.INTEGER, float():
             return f"Write a whole number: {key}{round(value)}"

@@ -3,13 +3,13 @@
 from collections.abc import Iterator
 from difflib import get_close_matches
 
-from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, InstallMode, RegistryBundle, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import at, mapping, text
-from rukpak_py.formats.rules import Family, Problem, path_text
+from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[RegistryBundle] = Family(title="Further checks", origin="rukpak-py")
 READING_FAMILY: Family[Reading] = Family(title="Unknown fields", origin="rukpak-py")
@@ -35,12 +35,12 @@ def something_is_rendered(bundle: RegistryBundle) -> Iterator[Problem]:
     severity=Severity.WARNING,
 )
 def fields_are_known(reading: Reading) -> Iterator[Problem]:
-    for place in reading.unknown:
-        path = place.path
+    for field in reading.unknown:
+        path = field.path
         is_group = path[:3] == ("spec", "customresourcedefinitions", "owned") and path[4:] == ("group",)
         if is_group or (len(path) == 1 and str(path[0]).lower() == "apiversion"):
             continue  # RV1-402 or RV1-203 tells
-        yield Problem(message=f"unknown field {path_text(place.path)}", place=place)
+        yield field.problem()
 
 
 @FAMILY.rule(
@@ -139,6 +139,7 @@ def install_modes_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
                 message=f"there is no install mode '{mode}'",
                 place=bundle.csv.document.place("spec", "installModes", index, "type"),
                 hint=f"Did you mean `type: {near}`?" if near else None,
+                fix=Fix(text=near) if near else None,
                 severity=Severity.ERROR if fatal and is_supported else None,
             )
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading
@@ -156,8 +156,14 @@ def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
         if version.strip() and not is_semantic(version):
             message = f'spec.minKubeVersion "{version}" is not a semantic version'
             right = version.strip().removeprefix("v")
-            hint = f"Write `{right}`." if is_semantic(right) else None
-            yield Problem(message=message, place=csv.place("spec", "minKubeVersion"), hint=hint)
+            right = right if right.count(".") != 1 else f"{right}.0"
+            is_plain = is_semantic(right)
+            yield Problem(
+                message=message,
+                place=csv.place("spec", "minKubeVersion"),
+                hint=f"Write `{right}`." if is_plain else None,
+                fix=Fix(text=right) if is_plain else None,
+            )
 
 
 @FAMILY.rule(
@@ -168,11 +174,15 @@ def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
 )
 def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
-        for key in mapping(csv.manifest, "metadata", "annotations"):
+        annotations = mapping(csv.manifest, "metadata", "annotations")
+        for key in annotations:
             right = _EXACT_ANNOTATIONS.get(key.lower(), key)
             if key != right:
-                message = f"OLM does not read the annotation {key}: it is spelled {right}"
-                yield Problem(message=message, place=csv.place("metadata", "annotations", key, on_key=True))
+                yield Problem(
+                    message=f"OLM does not read the annotation {key}: it is spelled {right}",
+                    place=csv.place("metadata", "annotations", key, on_key=True),
+                    fix=Fix(text=right) if right not in annotations else None,
+                )
 
 
 def _not_a_name(field: str, name: str) -> str:

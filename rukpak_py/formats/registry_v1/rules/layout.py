@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Positions
-from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.metadata.annotations import (
@@ -140,7 +140,8 @@ def the_media_type_is_right(reading: Reading) -> Iterator[Problem]:
     if found != detected and not (found == "registry+v1" and _is_told_of_the_csv(reading)):
         message = f'the annotation {MEDIA_TYPE} is "{found}", but `opm` takes the files of manifests/ for "{detected}"'
         hint = None if found != "registry+v1" else _NO_CSV_IN_FRONT
-        yield Problem(message=message, place=annotations.place(MEDIA_TYPE), hint=hint)
+        fix = Fix(text=detected) if hint is None else None
+        yield Problem(message=message, place=annotations.place(MEDIA_TYPE), hint=hint, fix=fix)
 
 
 def _is_told_of_the_csv(reading: Reading) -> bool:
@@ -190,7 +191,7 @@ def directories_have_their_names(reading: Reading) -> Iterator[Problem]:
     for key, expected in _DIRECTORIES.items():
         if annotations is not None and annotations.values.get(key, expected) != expected:
             message = f'the annotation {key} is "{annotations.values[key]}" instead of "{expected}"'
-            yield Problem(message=message, place=annotations.place(key))
+            yield Problem(message=message, place=annotations.place(key), fix=Fix(text=expected))
 
 
 @FAMILY.rule(

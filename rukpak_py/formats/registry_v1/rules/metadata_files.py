@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Severity
+from rukpak_py.core.findings import QUOTED, Fix, Severity
 from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.annotations import (
@@ -49,10 +49,12 @@ def channels_are_names(bundle: RegistryBundle) -> Iterator[Problem]:
         channels = written.split(",") if key == CHANNELS else [written]
         odd = [channel for channel in channels if not channel or _NO_PART_OF_A_NAME.search(channel)]
         if written and odd:
+            right = ",".join(_names(channels))
             yield Problem(
                 message=f"{odd[0]!r} is not a valid channel name",
                 place=_annotation(key),
-                hint=f"Write {key}: {','.join(_names(channels))}",
+                hint=f"Write {key}: {right}",
+                fix=Fix(text=right) if right else None,
             )
 
 
@@ -154,4 +156,4 @@ def versions_are_texts(reading: Reading) -> Iterator[Problem]:
         value = entry.get("value")
         if entry.get("type") == _MAX_OPENSHIFT and isinstance(value, int | float):
             message = f"the value of {_MAX_OPENSHIFT} is a number"
-            yield Problem(message=message, place=Place(file=PROPERTIES_FILE, path=(*path, "value")))
+            yield Problem(message=message, place=Place(file=PROPERTIES_FILE, path=(*path, "value")), fix=QUOTED)

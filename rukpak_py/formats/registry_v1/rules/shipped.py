@@ -17,8 +17,9 @@ from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
 from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
-from rukpak_py.formats.rules import Family, Problem, path_text
+from rukpak_py.formats.rules import Family, Problem
 from rukpak_py.formats.type_defects import RANGES
+from rukpak_py.formats.unknown_fields import UnknownField
 
 FAMILY: Family[RegistryBundle] = Family(title="What a cluster refuses: shipped objects", origin="Kubernetes")
 FIELDS: Family[RegistryBundle] = Family(title="Fields of shipped objects", origin="rukpak-py")
@@ -149,8 +150,7 @@ def rules_of_roles_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
     for document in bundle.others:
         if document.kind in _ROLES:
             for path in _unknown_fields(document):
-                message = f"unknown field {path_text(path)}"
-                yield Problem(message=message, place=document.place(*path, on_key=True))
+                yield UnknownField(document, path, f"{_RBAC}/{document.kind}").problem()
 
 
 def _unknown_fields(document: Document) -> list[Path]:
@@ -177,7 +177,7 @@ def fields_of_objects_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
         for path in checked(document.manifest).undeclared:
             if has_rules and path[0] == "rules" and len(path) > 1:
                 continue  # RV1-945 tells
-            yield Problem(message=f"unknown field {path_text(path)}", place=document.place(*path, on_key=True))
+            yield UnknownField(document, path, f"{document.api_version}/{document.kind}").problem()
 
 
 @INTEGERS.rule(

@@ -6,7 +6,7 @@ from itertools import chain
 from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
-from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.rules import Family, Problem
 
@@ -43,6 +43,7 @@ def types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
                 message=f"webhook '{webhook.generate_name}' is of the unknown type '{webhook.type}': it is left out",
                 place=bundle.csv.document.place(*webhook.path, "type"),
                 hint=f"Did you mean `type: {near}`?" if near else None,
+                fix=Fix(text=near) if near else None,
             )
 
 

@@ -113,7 +113,7 @@ def test_unknown_fields_are_told_and_kept_except_in_rules_and_by_the_reference()
     assert found.csv.deployments[0].spec["template"]["spec"]["colour"] == "red"
     assert found.definitions[0].manifest["spec"]["colour"] == "blue"
     assert found.csv.permissions[0].rules == [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]
-    assert {(place.file, place.path[-1]) for place in reading.unknown} == {
+    assert {(field.document.file, field.path[-1]) for field in reading.unknown} == {
         ("manifests/csv.yaml", "colour"),
         ("manifests/csv.yaml", "namespaces"),
         ("manifests/csv.yaml", "miniKubeVersion"),

@@ -1,0 +1,64 @@
+"""`--fix`: corrections of bundles are shown as a difference, and written when the user agrees."""
+
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import click
+
+from rukpak_py.cli.linting.baseline import Baseline
+from rukpak_py.cli.linting.fixes import Fixes, fixes_of
+from rukpak_py.cli.reports.report import counted
+from rukpak_py.cli.terminal import Progress, Style, clean_text, print_lines
+from rukpak_py.cli.validation import Checks, opened_bundle, report_of_opened
+from rukpak_py.core.errors import ContentError, RukPakError
+from rukpak_py.core.findings import Finding
+from rukpak_py.library.opened import OpenedBundle
+
+_COLOURS = {"-": "red", "+": "green", "@": "cyan"}
+
+
+def correct(bundles: Sequence[tuple[str, Checks]], former: Baseline | None, *, asks: bool) -> None:
+    """Bundles that cannot be read are left to the report that follows."""
+    for path, _ in bundles:
+        if Path(path).is_file() or not Path(path).exists():
+            raise ContentError(f"{path}: --fix corrects files of a directory, and this is none: unpack it")
+    found = list(_found(bundles, former))
+    files = [file for one in found for file in one.files]
+    if not files:
+        click.echo("There is nothing to correct.", err=True)
+        return
+    style = Style(sys.stdout)
+    for file in files:
+        print_lines(_painted(clean_text(line), style) for line in file.difference())
+    what = f"{counted(sum(one.count for one in found), 'correction')} in {counted(len(files), 'file')}"
+    if asks and not sys.stdin.isatty():
+        verb = "is" if what.startswith("1 ") else "are"
+        click.echo(f"{what} {verb} not written: there is no terminal to ask at. --yes does not ask.", err=True)
+    elif not asks or click.confirm(f"Write {what}?", err=True):
+        for file in files:
+            file.write()
+        click.echo(f"Wrote {what}.", err=True)
+
+
+def _found(bundles: Sequence[tuple[str, Checks]], former: Baseline | None) -> Iterator[Fixes]:
+    progress = Progress(len(bundles))
+    for done, (path, checks) in enumerate(bundles, start=1):
+        progress.show(done, path)
+        try:
+            yield _of(path, checks, former)
+        except RukPakError:
+            continue
+    progress.clear()
+
+
+def _of(path: str, checks: Checks, former: Baseline | None) -> Fixes:
+    def told(opened: OpenedBundle) -> Sequence[Finding]:
+        report = report_of_opened(path, opened, checks)
+        return (former.new_in(report) if former is not None else report).findings
+
+    return fixes_of(opened_bundle(path, checks), Path(path), told)
+
+
+def _painted(line: str, style: Style) -> str:
+    return style.paint(line, _COLOURS.get(line[:1], "")) if line[:1] in _COLOURS else line

@@ -1,0 +1,75 @@
+"""Scalars of a YAML or JSON file replaced. Every other character stays: comments, order, indentation, line ends.
+
+A scalar is found by its line and column. One that cannot be replaced without doubt stays as well: of several lines,
+with an anchor or a tag, or in a file that libyaml does not read to its end.
+"""
+
+import json
+import re
+from collections.abc import Iterable, Iterator
+from typing import Any, NamedTuple
+
+from yaml.error import YAMLError
+from yaml.events import ScalarEvent, StreamEndEvent
+
+from rukpak_py.content.yaml_events import events_of
+from rukpak_py.content.yaml_scalars import resolve
+
+_SAFE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]{0,1000}", re.ASCII)
+_BOM = b"\xef\xbb\xbf"
+_RARE_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")  # which libyaml counts, and other readers do not
+
+
+class Edit(NamedTuple):
+    line: int  # from 1, as of the column
+    column: int
+    text: str | None  # None: the text that is there
+    is_string: bool = True  # with quotes where it would be read as something else
+
+
+def edited(data: bytes, edits: Iterable[Edit]) -> tuple[bytes, int]:
+    """The file with the edits, and how many of them were made."""
+    wanted = {(edit.line - 1, edit.column - 1): edit for edit in edits}
+    try:
+        text = data.decode("utf-8-sig")
+        found = list(_replacements(data, wanted))
+    except (YAMLError, UnicodeDecodeError):
+        return data, 0
+    if _RARE_LINE_ENDS.search(text):
+        return data, 0
+    parts, done = [], 0
+    for start, end, written in found:
+        parts += [text[done:start], written]
+        done = end
+    result = "".join([*parts, text[done:]]).encode()
+    return (_BOM + result if data.startswith(_BOM) else result), len(found)
+
+
+def _replacements(data: bytes, wanted: dict[tuple[int, int], Edit]) -> Iterator[tuple[int, int, str]]:
+    next_event = events_of(data)
+    while type(event := next_event()) is not StreamEndEvent:
+        if type(event) is ScalarEvent:
+            scalar: Any = event
+            start, end = scalar.start_mark, scalar.end_mark
+            edit = wanted.get((start.line, start.column))
+            if edit is not None and start.line == end.line and (written := _written(scalar, edit)) is not None:
+                yield start.index, end.index, written
+
+
+def _written(scalar: Any, edit: Edit) -> str | None:
+    """None where there is nothing to change."""
+    if scalar.anchor is not None or scalar.tag is not None or scalar.style not in {None, "", "'", '"'}:
+        return None
+    text: str = scalar.value if edit.text is None else edit.text
+    if not text.isprintable():
+        return None
+    is_quoted = bool(scalar.style)
+    if not edit.is_string:
+        return text if (is_quoted or text != scalar.value) and _SAFE.fullmatch(text) else None
+    if text == scalar.value and (is_quoted or isinstance(resolve(text), str)):
+        return None
+    if scalar.style == "'":
+        return "'" + text.replace("'", "''") + "'"
+    if is_quoted or not _SAFE.fullmatch(text) or not isinstance(resolve(text), str):
+        return json.dumps(text, ensure_ascii=False)
+    return text

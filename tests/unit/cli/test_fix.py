@@ -1,0 +1,165 @@
+"""`validate --fix`: which corrections are made, how they are shown, and when they are written."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.unit.bundles import bundle
+from tests.unit.cli.running import CommandLine
+
+CSV = "manifests/csv.yaml"
+PLAIN = """\
+# of the web server
+apiVersion: apps/v1
+kind: Deploymnet
+metadata: {name: web, labels: {app: web}}
+spec:
+  replicas: "2"  # at the least
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web, debug: true}}
+    spec:
+      containers:
+        - name: web
+          image: registry.example.com/web:1.0
+          imagePulPolicy: always
+          env:
+            - {name: PORT, value: 8080}
+---
+apiVersion: rbac.authorization.k8s.io/v1beta1
+kind: Role
+metadata: {name: web}
+rules:
+  - {apiGroups: [""], resources: [pods], verbs: [get]}
+"""
+RIGHT = {
+    "Deploymnet": "Deployment",
+    'replicas: "2"': "replicas: 2",
+    "debug: true": 'debug: "true"',
+    "imagePulPolicy: always": "imagePullPolicy: Always",
+    "value: 8080": 'value: "8080"',
+    "v1beta1": "v1",
+}
+
+
+def corrected(text: str) -> str:
+    for wrong, right in RIGHT.items():
+        assert text.count(wrong) == 1
+        text = text.replace(wrong, right)
+    return text
+
+
+@pytest.fixture
+def plain(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "web/manifests").mkdir(parents=True)
+    file = tmp_path / "web/manifests/web.yaml"
+    file.write_text(PLAIN)
+    return file
+
+
+def test_corrections_are_written_without_asking(rukpakctl: CommandLine, plain: Path) -> None:
+    plain.chmod(0o640)
+    ran = rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert plain.read_text() == corrected(PLAIN)
+    assert plain.stat().st_mode & 0o777 == 0o640
+    assert ran.err == "Wrote 7 corrections in 1 file.\n"
+    assert ran.out.endswith("web (plain): valid\n")
+    assert ran.status == 0
+    assert rukpakctl("bundle", "validate", "web", "--fix").err == "There is nothing to correct.\n"
+
+
+def test_difference_can_be_applied(rukpakctl: CommandLine, plain: Path) -> None:
+    ran = rukpakctl("bundle", "validate", "web", "--fix")
+    assert plain.read_text() == PLAIN
+    assert ran.err.startswith("7 corrections in 1 file are not written: there is no terminal to ask at.")
+    assert ran.status == 1
+    difference = ran.out.partition("web (plain)")[0]
+    subprocess.run(["git", "apply", "-p0", "-"], input=difference.encode(), check=True, capture_output=True)
+    assert plain.read_text() == corrected(PLAIN)
+
+
+def test_difference_of_a_file_without_an_end_of_line(rukpakctl: CommandLine, plain: Path) -> None:
+    plain.write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\ndata:\n  port: 8080")
+    out = rukpakctl("bundle", "validate", "web", "--fix").out
+    subprocess.run(["git", "apply", "-p0", "-"], input=out.partition("web (pl")[0].encode(), check=True)
+    assert plain.read_text().endswith('\n  port: "8080"')
+
+
+def test_distant_changes_are_hunks_of_their_own(rukpakctl: CommandLine, plain: Path) -> None:
+    plain.write_text(PLAIN.replace("---\n", "---\n" + "# nothing\n" * 20))
+    out = rukpakctl("bundle", "validate", "web", "--fix").out
+    assert [line for line in out.splitlines() if line.startswith("@@")] == ["@@ -1,19 +1,19 @@", "@@ -35,7 +35,7 @@"]
+    subprocess.run(["git", "apply", "-p0", "-"], input=out.partition("web (pl")[0].encode(), check=True)
+
+
+def test_findings_that_are_not_told_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
+    text = PLAIN.replace("verbs: [get]}", "verbs: [get]}\n").replace(
+        "v1beta1", "v1beta1  # rukpakctl: ignore OBJ-011 old"
+    )
+    plain.write_text(text)
+    rukpakctl("bundle", "validate", "web", "--fix", "--yes", "--ignore", "OBJ-010")
+    assert plain.read_text() == text
+
+
+def test_known_findings_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
+    rukpakctl("bundle", "validate", "web", "--write-baseline", "known.json")
+    ran = rukpakctl("bundle", "validate", "web", "--fix", "--yes", "--baseline", "known.json")
+    assert plain.read_text() == PLAIN
+    assert ran.err == "There is nothing to correct.\n"
+
+
+def test_file_behind_a_link_is_written(rukpakctl: CommandLine, plain: Path) -> None:
+    target = plain.with_name("target")
+    plain.rename(plain.parent.parent / "target")
+    plain.symlink_to("../target")
+    rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert plain.is_symlink()
+    assert plain.read_text() == corrected(PLAIN)
+    assert not target.exists()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong"),
+    [
+        ("minKubeVersion: '1.25.0'", "minKubeVersion: 'v1.25.0'"),
+        ("minKubeVersion: '1.25.0'", "minKubeVersion: '1.25'"),
+        ("minKubeVersion: '1.25.0'", "miniKubeVersion: '1.25.0'"),
+        ("type: AllNamespaces", "type: AllNameSpaces"),
+    ],
+)
+def test_bundle_of_olm_is_corrected(
+    rukpakctl: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, right: str, wrong: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    files = dict(bundle())
+    text = files[CSV].decode()
+    assert text.count(right) == 1
+    for name, content in (files | {CSV: text.replace(right, wrong).encode()}).items():
+        (tmp_path / "demo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "demo" / name).write_bytes(content)
+    rukpakctl("bundle", "validate", "demo", "--fix", "--yes")
+    assert (tmp_path / "demo" / CSV).read_text() == text
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--write-baseline", "known.json"], "--write-baseline writes all findings"),
+        (["-o", "json"], "--fix shows people a difference"),
+    ],
+)
+def test_options_that_contradict_each_other(
+    rukpakctl: CommandLine, plain: Path, arguments: list[str], problem: str
+) -> None:
+    ran = rukpakctl("bundle", "validate", "web", "--fix", *arguments)
+    assert ran.status == 2
+    assert problem in ran.err
+
+
+def test_archives_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
+    subprocess.run(["tar", "cf", "web.tar", "-C", "web", "manifests"], check=True)
+    ran = rukpakctl("bundle", "validate", "web.tar", "--fix")
+    assert ran.status == 3
+    assert "web.tar: --fix corrects files of a directory" in ran.err
