@@ -17,7 +17,7 @@ from types import ModuleType
 from typing import Any
 
 import rukpak_py
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 
 _FUNCTIONS = frozenset({"compile", "match", "search", "fullmatch", "sub", "subn", "split", "findall", "finditer"})
 _FLAGS_AT = {"compile": 1, "match": 2, "search": 2, "fullmatch": 2, "findall": 2, "finditer": 2, "split": 3}
@@ -190,7 +190,7 @@ EXAMPLES: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("rukpak_py.sources.git.failures", "pattern"): (),  # its table is looked through
     ("rukpak_py.formats.helm.layout", "pattern"): (),  # fullmatch alone runs it; test_chart_ignored measures that
     ("rukpak_py.catalog.indexignore", "expression(text)"): (),  # the same; test_indexignore measures that
-    ("rukpak_py.formats.registry_v1.dns", "pattern"): (
+    ("rukpak_py.formats.dns", "pattern"): (
         dns._SUBDOMAIN,
         dns._LABEL,
         dns._DNS_1035,

@@ -32,7 +32,7 @@ from rukpak_py.catalog.model import (
     RelatedImage,
 )
 from rukpak_py.content.yaml_dump import dump_all
-from rukpak_py.formats.registry_v1.typed.leaves import canonical_base64
+from rukpak_py.formats.go_types.leaves import canonical_base64
 from rukpak_py.formats.rules import Place, Problem
 
 Key: TypeAlias = tuple[bool, bytes, int, bytes]

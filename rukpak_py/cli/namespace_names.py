@@ -18,7 +18,7 @@ def namespace_names(_context: click.Context, _option: click.Parameter, names: tu
 
 
 def _check(name: str, *, advice: str = "") -> None:
-    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+    from rukpak_py.formats import dns  # noqa: PLC0415 - most commands do not need it
 
     if reasons := dns.label(name):
         raise click.BadParameter(f"{name!r} is not a valid namespace name: {', '.join(reasons)}{advice}")

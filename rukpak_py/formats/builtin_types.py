@@ -13,8 +13,8 @@ from typing import Any, Final, TypeAlias
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.objects import Object
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.shapes import INTEGER_BITS, List, Map, Own, Pointer, Scalar, Shape, Struct
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.shapes import INTEGER_BITS, List, Map, Own, Pointer, Scalar, Shape, Struct
 from rukpak_py.formats.rules import path_text
 from rukpak_py.formats.type_defects import INTEGERS, TypeDefect
 

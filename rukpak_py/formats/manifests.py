@@ -7,7 +7,6 @@ provisioner class other content is for is told by what its files look like: noth
 import json
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
@@ -15,11 +14,9 @@ import orjson
 
 from rukpak_py.api.names import HELM_CLASS, PLAIN_CLASS, REGISTRY_CLASS
 from rukpak_py.content.tree import Tree
-from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.json_text import least_json_bytes
 from rukpak_py.formats.helm.layout import CHART, has_chart
-from rukpak_py.formats.rules import Place
 from rukpak_py.formats.type_defects import kind_of
 
 SUFFIXES: Final = ("yaml", "yml", "json")
@@ -31,42 +28,6 @@ _KEYS_SHOWN = 3
 _LONGEST_KEY = 40  # characters
 _LONGEST_INHERITED = 512  # a group has up to 253 characters, a version and a kind 63
 _GO_KINDS = {list: "array", str: "string", bool: "bool", int: "number", float: "number"}
-
-
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Document:
-    """One manifest, and where it stands. `manifest` is as it was read and is never changed in place."""
-
-    file: str
-    index: int  # which document of the file, empty ones counted
-    manifest: dict[str, Any]
-    inside: Path = ()  # the path to it when it is an item of a list: ("items", 3)
-
-    @property
-    def kind(self) -> str:
-        return str(self.manifest.get("kind", ""))
-
-    @property
-    def api_version(self) -> str:
-        return str(self.manifest.get("apiVersion") or "")
-
-    @property
-    def name(self) -> str:
-        metadata = self.manifest.get("metadata")
-        name = metadata.get("name") if isinstance(metadata, dict) else None
-        return name if isinstance(name, str) else ""
-
-    def place(self, *path: str | int, on_key: bool = False) -> Place:
-        return Place(file=self.file, document=self.index, path=(*self.inside, *path), on_key=on_key)
-
-
-def two_places(first: Document, second: Document) -> str:
-    """Where two of them stand: their files, or where those do not tell them apart, their documents."""
-    if first.file != second.file:
-        return f"in {first.file} and in {second.file}"
-    if first.index != second.index:
-        return f"in documents {first.index + 1} and {second.index + 1} of {first.file}"
-    return f"in two items of document {first.index + 1} of {first.file}"
 
 
 def manifests_at_root(files: Mapping[str, bytes]) -> list[str]:

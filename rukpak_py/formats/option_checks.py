@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from enum import StrEnum
 from typing import TypeVar
 
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 
 E = TypeVar("E", bound=StrEnum)
 

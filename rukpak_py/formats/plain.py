@@ -15,8 +15,9 @@ from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import NotJsonError, Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
+from rukpak_py.formats.documents import Document, two_places
 from rukpak_py.formats.format import SMALL, RenderedContent, RenderOptions
-from rukpak_py.formats.manifests import MANIFESTS, Document, two_places
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.plain_rules import (
     DIFFERENT,
     EMPTY,

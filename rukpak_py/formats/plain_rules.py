@@ -17,13 +17,12 @@ from rukpak_py.core.findings import Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Head, Object, ObjectKey
 from rukpak_py.formats.builtin_types import checked
+from rukpak_py.formats.documents import Document, two_places
 from rukpak_py.formats.manifests import (
     MANIFESTS,
-    Document,
     advice_on_foreign,
     checked_items_of,
     subdirectory,
-    two_places,
     where_manifests_are,
 )
 from rukpak_py.formats.rendered_size import RenderedSize

@@ -6,9 +6,9 @@ from typing import Any, Final, NamedTuple
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Fix
 from rukpak_py.formats.builtin_types import SCHEMA, SCHEMA_OR
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Own, Pointer, Shape, Struct
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.shapes import List, Map, Own, Pointer, Shape, Struct
 from rukpak_py.formats.rules import Problem, path_text
 
 _LIKENESS: Final = 0.85

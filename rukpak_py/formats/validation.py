@@ -24,8 +24,8 @@ from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.object_rules import rules as object_rules
 from rukpak_py.formats.object_rules.rules import Judged
 from rukpak_py.formats.plain_rules import PlainReading
-from rukpak_py.formats.registry_v1 import dns
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
+from rukpak_py.formats.registry_v1.made_names import service_name
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.reading import LAYOUT, METADATA, WRONG_TYPE, Reading
 from rukpak_py.formats.registry_v1.rules import rule_sets
@@ -181,7 +181,7 @@ def _objects_of(bundle: RegistryBundle) -> Judged:
     """Shipped objects, what becomes objects, and the schemas of CRDs, which have rules of their own for the rest."""
     judged, csv = Judged(), bundle.csv
     serving = {webhook.deployment_name for webhook in csv.webhooks}  # certificates are mounted there
-    generated = {name for entry in csv.deployments for name in (dns.service_name(entry.name),) if csv.webhooks}
+    generated = {name for entry in csv.deployments for name in (service_name(entry.name),) if csv.webhooks}
     for document in bundle.others:
         if document.kind != "Service" or document.name not in generated:  # else the one that is made takes its place
             judged.add(replace(document, manifest=_without_namespace(document.manifest)))

@@ -12,7 +12,8 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.formats.detection import FormatName
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.helm.chart import Chart, read_chart
-from rukpak_py.formats.registry_v1.bundle import Dependency, Json, RegistryBundle
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import Dependency, RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.dependencies import NO_VALUE
 from rukpak_py.formats.registry_v1.requirements import required_by_csv
 from rukpak_py.library.opened import ChartOptions, OpenedBundle

@@ -4,7 +4,7 @@ import json
 from typing import Any
 
 from rukpak_py.content.yaml_scalars import Raw, as_value
-from rukpak_py.formats.registry_v1.typed.quantity import canonical
+from rukpak_py.formats.go_types.quantity import canonical
 from tests.corpus.place import CORPUS, needs_corpus
 
 VECTORS = CORPUS / "quantity-vectors.json"

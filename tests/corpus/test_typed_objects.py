@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content import yaml
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
 from tests.corpus.canonical_form import Json, digest
 from tests.corpus.place import CORPUS, GOLDENS, needs_corpus
 

@@ -7,9 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.apply import unknown_fields
+from rukpak_py.formats.crds import parts
+from rukpak_py.formats.go_types import quantity
 from rukpak_py.formats.helm import rules as chart_rules
-from rukpak_py.formats.registry_v1.rules import definition_parts, operatorhub
-from rukpak_py.formats.registry_v1.typed import quantity
+from rukpak_py.formats.registry_v1.rules import operatorhub
 from rukpak_py.kube import status_errors
 from rukpak_py.server import archives
 from rukpak_py.sources.git import environment
@@ -41,7 +42,7 @@ def test_actions_of_templates(text: str) -> None:
 
 @given(_of(".", "a", "b.c", "[", "]", '["', '"]', "['x']", '["a[b"]', "'"))
 def test_fields_of_paths(text: str) -> None:
-    assert list(definition_parts._fields_of(text)) == ["".join(found) for found in _FIELD.findall(text)]
+    assert list(parts._fields_of(text)) == ["".join(found) for found in _FIELD.findall(text)]
 
 
 @given(_of("+", "-", "1", "007", ".", "e3", "E", "Ki", "m", "x"))

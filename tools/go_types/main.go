@@ -1,10 +1,10 @@
 // Command go_types prints what Kubernetes' Go types say about JSON: the facts that
-// rukpak_py/formats/registry_v1/typed/shapes.py reads. It walks by reflection from the types that a bundle's manifests
+// rukpak_py/formats/go_types/shapes.py reads. It walks by reflection from the types that a bundle's manifests
 // are decoded into, and from the kinds that an API server serves by itself. To renew the table:
 //
-//	cd tools/go_types && go run . > ../../rukpak_py/formats/registry_v1/typed/go_types.json
-//	go run . markers > ../../rukpak_py/formats/registry_v1/typed/go_markers.json
-//	go run . kinds > ../../rukpak_py/formats/registry_v1/typed/go_kinds.json
+//	cd tools/go_types && go run . > ../../rukpak_py/formats/go_types/go_types.json
+//	go run . markers > ../../rukpak_py/formats/go_types/go_markers.json
+//	go run . kinds > ../../rukpak_py/formats/go_types/go_kinds.json
 //
 // The output maps the name of each named type that is reachable to [package, definition]. A definition is null (the type
 // has its own JSON code), a text (the type expression that it stands for) or a list of fields in Go's order, each

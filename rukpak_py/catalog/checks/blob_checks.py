@@ -14,7 +14,7 @@ from rukpak_py.catalog.model import Bundle, Channel, CustomBlob, Package
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.go_text import quoted
 from rukpak_py.core.ranges import Range
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 from rukpak_py.formats.rules import Family, Problem, Rule
 
 OF_READING: Final = "FBC-L"  # how the ids of rules begin without which nothing can be done with a blob

@@ -14,18 +14,19 @@ from rukpak_py.content import yaml
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.go_types.codecs import codec
+from rukpak_py.formats.go_types.shapes import shape
+from rukpak_py.formats.go_types.traces import Trace
 from rukpak_py.formats.manifests import MANIFESTS, has_kind
 from rukpak_py.formats.registry_v1.bundle import Dependency
-from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS
+from rukpak_py.formats.registry_v1.kinds import CSV, OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.manifest_files import object_meta_defects
 from rukpak_py.formats.registry_v1.metadata import properties
 from rukpak_py.formats.registry_v1.metadata.annotations import decode_metadata
 from rukpak_py.formats.registry_v1.metadata.dependencies import read_dependencies
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, renamed
 from rukpak_py.formats.registry_v1.metadata.properties import Property
-from rukpak_py.formats.registry_v1.typed.codecs import codec
-from rukpak_py.formats.registry_v1.typed.shapes import shape
-from rukpak_py.formats.registry_v1.typed.traces import Trace
 from rukpak_py.formats.type_defects import TypeDefect
 
 Json = dict[str, Any]

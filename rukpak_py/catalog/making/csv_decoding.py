@@ -8,12 +8,12 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.codecs import codec
+from rukpak_py.formats.go_types.shapes import List, Map, Pointer, Shape, Struct
+from rukpak_py.formats.go_types.traces import Trace
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.metadata.go_fields import renamed
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.codecs import codec
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Pointer, Shape, Struct
-from rukpak_py.formats.registry_v1.typed.traces import Trace
 from rukpak_py.formats.rules import path_text
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
@@ -25,7 +25,7 @@ _KINDS: Final[Mapping[str, tuple[type, Wanted]]] = {
 
 
 def decoded(value: Any, type_name: str, path: Path) -> Any:
-    """The typed form of a value (`restore` of registry_v1.typed); None for null."""
+    """The typed form of a value (`restore` of go_types); None for null."""
     if value is None:
         return None
     trace = Trace(keep_unknown=False, wraps=False)

@@ -15,9 +15,9 @@ from rukpak_py.catalog.making.csv_decoding import decoded
 from rukpak_py.catalog.model import BUNDLE_OBJECT, CSV_METADATA, Bundle, Property
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.shapes import List, Map, Own, Pointer, Shape, Struct
 from rukpak_py.formats.registry_v1.kinds import CSV
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Own, Pointer, Shape, Struct
 
 # Fields in the order in which they are written, and where the CSV has them.
 _FIELDS: Final = (

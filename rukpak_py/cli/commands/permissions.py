@@ -22,7 +22,7 @@ _NO_NAMES = {"", ".", ".."}
 
 
 def _service_account(_context: click.Context, _option: click.Parameter, given: str | None) -> str | None:
-    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+    from rukpak_py.formats import dns  # noqa: PLC0415 - most commands do not need it
 
     if given is not None:
         namespace, slash, name = given.rpartition("/")
@@ -32,7 +32,7 @@ def _service_account(_context: click.Context, _option: click.Parameter, given: s
 
 
 def _operator_account(_context: click.Context, _option: click.Parameter, given: str) -> Account:
-    from rukpak_py.formats.registry_v1 import dns  # noqa: PLC0415 - most commands do not need it
+    from rukpak_py.formats import dns  # noqa: PLC0415 - most commands do not need it
 
     namespace, _, name = given.rpartition("/")
     if dns.label(namespace) or dns.subdomain(name):

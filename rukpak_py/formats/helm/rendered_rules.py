@@ -15,11 +15,11 @@ from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.limits import Limits
 from rukpak_py.core.objects import Object
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import RaisedByChartError, render_chart
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, HelmRequest
 from rukpak_py.formats.helm.rules import ChartReading
-from rukpak_py.formats.manifests import Document
 from rukpak_py.formats.object_rules.rules import Judged
 from rukpak_py.formats.rules import Family, Place, Problem
 

@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from typing import Final
 
+from rukpak_py.formats import dns
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
-from rukpak_py.formats.registry_v1 import dns
 
 _RBAC: Final = "rbac.authorization.k8s.io"
 _ROLE_KINDS: Final = {"RoleBinding": ("Role", "ClusterRole"), "ClusterRoleBinding": ("ClusterRole",)}

@@ -10,10 +10,10 @@ from typing import Any, Final, TypeAlias
 from urllib.parse import urlsplit
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from rukpak_py.formats import dns
+from rukpak_py.formats.go_types.markers import markers
 from rukpak_py.formats.object_rules.cel import unbalanced
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.typed.markers import markers
 
 _PORT: Final = (1, 65535)
 _NOT_NEGATIVE: Final = (0, None)

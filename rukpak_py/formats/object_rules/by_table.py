@@ -9,11 +9,11 @@ import msgspec
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Fix
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.markers import Markers, markers
+from rukpak_py.formats.go_types.restore import restore
+from rukpak_py.formats.go_types.shapes import List, Pointer, Scalar, Struct
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.markers import Markers, markers
-from rukpak_py.formats.registry_v1.typed.restore import restore
-from rukpak_py.formats.registry_v1.typed.shapes import List, Pointer, Scalar, Struct
 from rukpak_py.formats.type_defects import RANGES, TypeDefect
 
 # Without omitempty in Go, and yet the server takes objects without them, or sets them.

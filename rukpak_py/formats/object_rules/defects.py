@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator, Mapping
 from itertools import islice
 from typing import Any, Final
 
+from rukpak_py.formats.go_types import shapes
 from rukpak_py.formats.object_rules import access, names, networks, others, pods, schemas, selectors, workloads
 from rukpak_py.formats.object_rules.by_field import field_defects
 from rukpak_py.formats.object_rules.by_table import table_defects, type_defects
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort, parts
-from rukpak_py.formats.registry_v1.typed import shapes
 
 Check = Callable[[Part], Iterator[Defect]]
 

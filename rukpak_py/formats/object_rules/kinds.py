@@ -12,7 +12,7 @@ from typing import Any, Final, NamedTuple
 import msgspec
 
 from rukpak_py.core.findings import Fix
-from rukpak_py.formats.registry_v1 import typed
+from rukpak_py.formats import go_types
 
 # Of packages that the table is not made from, or that are gone there.
 _MORE: Final[dict[str, dict[str, str]]] = {
@@ -79,7 +79,7 @@ def _groups() -> frozenset[str]:
 
 @cache
 def _table() -> dict[str, dict[str, str]]:
-    text = resources.files(typed).joinpath("go_kinds.json").read_bytes()
+    text = resources.files(go_types).joinpath("go_kinds.json").read_bytes()
     table = msgspec.json.decode(text, type=dict[str, dict[str, str]])
     for api_version, kinds in _MORE.items():
         table.setdefault(api_version, {}).update(kinds)

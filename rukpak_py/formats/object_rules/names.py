@@ -3,9 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Final
 
+from rukpak_py.formats import dns
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.selectors import labels
-from rukpak_py.formats.registry_v1 import dns
 
 _ANNOTATION_BYTES: Final = 256 * 1024
 

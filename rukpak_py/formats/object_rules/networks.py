@@ -4,11 +4,11 @@ import ipaddress
 from collections.abc import Iterator
 from typing import Any, Final, TypeAlias
 
+from rukpak_py.formats import dns
 from rukpak_py.formats.object_rules.by_field import cidr, ip_address
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.pods import port_reference
 from rukpak_py.formats.object_rules.selectors import labels
-from rukpak_py.formats.registry_v1 import dns
 
 _Network: TypeAlias = ipaddress.IPv4Network | ipaddress.IPv6Network
 _OF_NODES: Final = frozenset({"NodePort", "LoadBalancer"})

@@ -7,11 +7,11 @@ from typing import Any, Final
 
 import orjson
 
+from rukpak_py.formats import dns
 from rukpak_py.formats.object_rules.by_field import config_key
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.pods import amount_of
 from rukpak_py.formats.object_rules.workloads import share
-from rukpak_py.formats.registry_v1 import dns
 
 _LARGEST: Final = 1 << 20
 _SECRET_KEYS: Final = {

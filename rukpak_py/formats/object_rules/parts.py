@@ -7,14 +7,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from functools import cache
-from typing import Any, TypeAlias
+from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Fix
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Pointer, Shape, Struct
-
-Json: TypeAlias = dict[str, Any]
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.shapes import List, Map, Pointer, Shape, Struct
+from rukpak_py.formats.json_fields import Json
 
 
 class Sort(StrEnum):

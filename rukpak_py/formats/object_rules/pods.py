@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
+from rukpak_py.formats import dns
+from rukpak_py.formats.go_types import quantity
 from rukpak_py.formats.object_rules.by_field import ip_address, port_name
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.selectors import labels
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.typed import quantity
 
 _LISTS: Final = ("initContainers", "containers")
 _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})

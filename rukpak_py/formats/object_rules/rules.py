@@ -7,13 +7,12 @@ from itertools import islice
 from typing import Any, Final
 
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.crds.rules import problems_of
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.object_rules import defects
 from rukpak_py.formats.object_rules.kinds import kind_defect
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.schemas import schemas
-from rukpak_py.formats.registry_v1.kinds import DEFINITION
-from rukpak_py.formats.registry_v1.rules.definition_parts import problems_of
 from rukpak_py.formats.rules import Family, Place, Problem, path_text
 
 FAMILY: "Family[Judged]" = Family(title="What an API server refuses", origin="Kubernetes")
@@ -33,8 +32,7 @@ class Judged:
     def add(self, document: Document, *, title: str = "") -> None:
         """`title`: of an object that stands in no file, for its messages; it has no lines either."""
         self.documents.append(document)
-        if document.kind == DEFINITION and document.api_version == "apiextensions.k8s.io/v1":
-            self.definitions += [_titled(one, title) for one in problems_of(document)]
+        self.definitions += [_titled(one, title) for one in problems_of(document)]
         for one in defects.of_object(document.manifest):
             problem = _problem(one, document.place())
             self.found.append((one.sort, _titled(problem, f"{title}{path_text(one.path)}: " if title else "")))

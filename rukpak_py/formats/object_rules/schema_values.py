@@ -4,7 +4,7 @@ from typing import Any, Final
 
 import re2
 
-from rukpak_py.formats.object_rules.parts import Json
+from rukpak_py.formats.json_fields import Json
 
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "additionalProperties")

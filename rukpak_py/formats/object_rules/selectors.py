@@ -3,8 +3,9 @@
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from rukpak_py.formats.object_rules.parts import Defect, Json, Part, Sort
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 
 _WITH_VALUES: Final = frozenset({"In", "NotIn"})
 _WITHOUT_VALUES: Final = frozenset({"Exists", "DoesNotExist"})

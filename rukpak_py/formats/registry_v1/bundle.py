@@ -11,11 +11,10 @@ from enum import StrEnum
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.format import ContentDescription
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.json_fields import Json
 from rukpak_py.formats.rules import Place
-
-Json = dict[str, Any]
 
 SUGGESTED_NAMESPACE: Final = "operatorframework.io/suggested-namespace"  # an annotation of the CSV
 DEFAULT_PORT: Final = 443  # of a webhook that names none

@@ -15,9 +15,10 @@ from rukpak_py.core.findings import InvalidBundleError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
 from rukpak_py.core.objects import Object
 from rukpak_py.core.text import joined
+from rukpak_py.formats import dns
 from rukpak_py.formats.format import Certificates, OlmIdentity, RenderedContent, RenderOptions
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, RegistryBundle
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import install_namespace, render

@@ -8,8 +8,9 @@ from difflib import get_close_matches
 from functools import lru_cache
 from typing import Final
 
+from rukpak_py.formats.crds.written import DEFINITION
+
 CSV: Final = "ClusterServiceVersion"
-DEFINITION: Final = "CustomResourceDefinition"
 AUTOSCALER: Final = "VerticalPodAutoscaler"
 
 OLD_DEFINITIONS: Final = "apiextensions.k8s.io/v1beta1"  # the version of definitions that Kubernetes 1.22 removed

@@ -14,9 +14,12 @@ from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.go_types.codecs import codec
+from rukpak_py.formats.go_types.shapes import shape
+from rukpak_py.formats.go_types.traces import Trace
 from rukpak_py.formats.manifests import (
     MANIFESTS,
-    Document,
     advice_on_foreign,
     has_kind,
     items_of,
@@ -24,9 +27,6 @@ from rukpak_py.formats.manifests import (
     where_manifests_are,
 )
 from rukpak_py.formats.registry_v1.reading import LAYOUT, NO_OBJECT, UNPARSABLE, Defects, ManifestFile
-from rukpak_py.formats.registry_v1.typed.codecs import codec
-from rukpak_py.formats.registry_v1.typed.shapes import shape
-from rukpak_py.formats.registry_v1.typed.traces import Trace
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.syntax import syntax_problem

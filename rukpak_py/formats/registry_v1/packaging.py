@@ -17,9 +17,9 @@ from rukpak_py.content import yaml
 from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_dump import dump_all
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.json_fields import at, text, texts
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
-from rukpak_py.formats.registry_v1.rules.first_documents import at, text, texts
 from rukpak_py.formats.type_defects import Wanted, must_be
 
 HELM = "helm"

@@ -13,10 +13,15 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.content.yaml_aliases import AliasBudget
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.formats.manifests import MANIFESTS, Document
+from rukpak_py.formats.crds import written
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1 import kinds
-from rukpak_py.formats.registry_v1.bundle import Csv, Definition, Json, RegistryBundle, csv_of
-from rukpak_py.formats.registry_v1.kinds import CSV, DEFINITION, OLD_DEFINITIONS, near_kind
+from rukpak_py.formats.registry_v1.bundle import Csv, Definition, RegistryBundle, csv_of
+from rukpak_py.formats.registry_v1.kinds import CSV, OLD_DEFINITIONS, near_kind
 from rukpak_py.formats.registry_v1.manifest_files import FileReader, manifest_paths
 from rukpak_py.formats.registry_v1.metadata.files import read_metadata, with_properties
 from rukpak_py.formats.registry_v1.reading import (
@@ -29,7 +34,6 @@ from rukpak_py.formats.registry_v1.reading import (
     ManifestFile,
     Reading,
 )
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
 from rukpak_py.formats.registry_v1.wrong_types import add_wrong_type
 from rukpak_py.formats.rules import Place, Problem
 from rukpak_py.formats.unknown_fields import UnknownField
@@ -82,7 +86,7 @@ class _Parts:
             match document.kind:
                 case kinds.CSV:
                     self.csvs.append(csv_of(document, self._typed(document, CSV)))
-                case kinds.DEFINITION:
+                case written.DEFINITION:
                     self.definitions.append(self._definition(document))
                 case _:
                     self.others.append(document)

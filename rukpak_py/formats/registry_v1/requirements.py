@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from rukpak_py.core.objects import GroupVersionKind
 from rukpak_py.formats.format import Requirement
-from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.dependencies import GVK
 
 

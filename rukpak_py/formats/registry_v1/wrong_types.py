@@ -6,7 +6,7 @@ from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
 from rukpak_py.formats.registry_v1.reading import WRONG_TYPE, Defects
 from rukpak_py.formats.rules import Place, Problem, path_text

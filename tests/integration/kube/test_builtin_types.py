@@ -8,8 +8,8 @@ import orjson
 import pytest
 
 from rukpak_py.formats.builtin_types import checked
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Own, Pointer, Shape, Struct
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.shapes import List, Map, Own, Pointer, Shape, Struct
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import SchemaError
 from rukpak_py.kube.resources import SERVICES

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.apply.field_differences import Difference, FieldChange
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import BundleMetadata, RegistryBundle, csv_of
 from rukpak_py.library.diffs.bundle_summary import facts_of, summary_differences
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.unknown_fields import UnknownField
 
 DEPLOYMENT = "apps/v1/Deployment"

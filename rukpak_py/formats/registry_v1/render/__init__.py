@@ -11,7 +11,8 @@ from typing import TypeAlias
 from rukpak_py.content.tree import TreeBuilder
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.format import Certificates, RenderOptions
-from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import PROVIDERS
 from rukpak_py.formats.registry_v1.render.config import typed_config
 from rukpak_py.formats.registry_v1.render.deployments import deployments

@@ -10,8 +10,8 @@ from typing import Self
 
 from rukpak_py.api.names import INJECT_CA_ANNOTATION, OTHER_CA_ANNOTATIONS, SERVING_CERTIFICATE_ANNOTATION
 from rukpak_py.formats.format import Certificates
-from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.dns import join, service_name
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.made_names import join, service_name
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -17,9 +17,10 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, RegistryBundle
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Pointer, Shape, Struct, fields, shape
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
+from rukpak_py.formats.go_types.shapes import List, Map, Pointer, Shape, Struct, fields, shape
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import InstallMode, RegistryBundle
 from rukpak_py.formats.rules import path_text
 
 DEPLOYMENT_CONFIG: Final = "deploymentConfig"

@@ -8,7 +8,8 @@ containers only. What is not configured is shared, and what is given is never ch
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry
 from rukpak_py.formats.registry_v1.render.certificates import Serving
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 

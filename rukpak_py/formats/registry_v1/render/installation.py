@@ -8,8 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, InstallMode, Json, RegistryBundle
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import SUGGESTED_NAMESPACE, InstallMode, RegistryBundle
 from rukpak_py.formats.registry_v1.render.certificates import Provider
 
 ALL_NAMESPACES = ("",)

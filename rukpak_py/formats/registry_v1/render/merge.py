@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.objects import GroupVersionKind, ObjectKey, canonical_json
-from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats.json_fields import Json
 
 
 class MergedObject(NamedTuple):

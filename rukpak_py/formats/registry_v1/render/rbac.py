@@ -13,8 +13,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from rukpak_py.core.gojson import Fields, deep_hash
-from rukpak_py.formats.registry_v1.bundle import Csv, CsvPermission, Json, RegistryBundle
-from rukpak_py.formats.registry_v1.dns import join
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import Csv, CsvPermission, RegistryBundle
+from rukpak_py.formats.registry_v1.made_names import join
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget
 
 _DEFAULT_ACCOUNT = "default"

@@ -6,8 +6,9 @@ CRDs, too, except where a webhook of the CSV converts between their versions.
 from collections.abc import Iterator
 
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1.bundle import Definition, Json, Webhook, WebhookType
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import Definition, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget, annotated
 from rukpak_py.formats.registry_v1.render.webhooks import injection, service_reference

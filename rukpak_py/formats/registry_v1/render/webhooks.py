@@ -7,7 +7,8 @@ webhook configurations, which are cluster-scoped, a namespace. Both are kept for
 import re
 from collections.abc import Iterator, Sequence
 
-from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, DeploymentEntry, Json, Webhook, WebhookType
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, DeploymentEntry, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.render.certificates import Serving, certificate_objects
 from rukpak_py.formats.registry_v1.render.installation import RenderTarget, annotated
 

@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from rukpak_py.core.findings import Fix, Profile, Severity
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import at, mapping, text
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, SUGGESTED_NAMESPACE, InstallMode, RegistryBundle, Webhook
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import at, mapping, text
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[RegistryBundle] = Family(title="Further checks", origin="rukpak-py")

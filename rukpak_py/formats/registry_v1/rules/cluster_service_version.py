@@ -6,19 +6,11 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Fix, Profile, Severity
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import InstallMode, Json, WebhookType
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import Json, at, entries, mapping, text
+from rukpak_py.formats.registry_v1.bundle import InstallMode, WebhookType
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import (
-    EachOfCsv,
-    add_rows,
-    at,
-    csvs,
-    entries,
-    is_semantic,
-    mapping,
-    text,
-)
+from rukpak_py.formats.registry_v1.rules.first_documents import EachOfCsv, add_rows, csvs, is_semantic
 from rukpak_py.formats.rules import Family, Problem, path_text
 
 FAMILY: Family[Reading] = Family(title="The ClusterServiceVersion", origin="operator-framework/api")

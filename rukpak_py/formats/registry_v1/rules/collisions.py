@@ -8,10 +8,10 @@ from typing import Any
 
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.objects import canonical_json
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
-from rukpak_py.formats.registry_v1.dns import service_name
 from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, SUPPORTED
+from rukpak_py.formats.registry_v1.made_names import service_name
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[RegistryBundle] = Family(title="Objects of one name", origin="rukpak-py")

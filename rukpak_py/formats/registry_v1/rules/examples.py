@@ -15,9 +15,10 @@ from rukpak_py.core import json_text
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import entries, mapping, text
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import csvs, entries, mapping, text
+from rukpak_py.formats.registry_v1.rules.first_documents import csvs
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="Examples in the ClusterServiceVersion", origin="operator-framework/api")

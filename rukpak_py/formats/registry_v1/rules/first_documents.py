@@ -8,13 +8,13 @@ every other rule still runs, also when there is no bundle because some other fil
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import Json, entries, mapping, text
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
 from rukpak_py.formats.rules import Family, Problem
@@ -57,41 +57,6 @@ def of_kind(reading: Reading, kind: str) -> list[Document]:
 
 def csvs(reading: Reading) -> list[Document]:
     return of_kind(reading, CSV)
-
-
-def at(value: Any, *path: str | int) -> Any:
-    """The value of the field; None where there is no such field."""
-    for part in path:
-        if isinstance(value, dict):
-            value = value.get(part)
-        elif isinstance(value, list) and isinstance(part, int) and part < len(value):
-            value = value[part]
-        else:
-            return None
-    return value
-
-
-def text(value: Any, *path: str) -> str:
-    found = at(value, *path)
-    return found if isinstance(found, str) else ""
-
-
-def mapping(value: Any, *path: str) -> Json:
-    found = at(value, *path)
-    return found if isinstance(found, dict) else {}
-
-
-def texts(value: Any, *path: str) -> list[str]:
-    found = at(value, *path)
-    return [item for item in found if isinstance(item, str)] if isinstance(found, list) else []
-
-
-def entries(value: Any, *path: str) -> Iterator[tuple[tuple[str | int, ...], Json]]:
-    """The mappings of a list, each with its path; null is an empty one."""
-    found = at(value, *path)
-    for index, item in enumerate(found if isinstance(found, list) else []):
-        if isinstance(item, dict | None):
-            yield (*path, index), item or {}
 
 
 def each(csv: Document, where: str) -> list[tuple[tuple[str | int, ...], Json]]:

@@ -8,8 +8,8 @@ from difflib import get_close_matches
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
-from rukpak_py.formats.registry_v1.rules.first_documents import texts
+from rukpak_py.formats.json_fields import Json, texts
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.rules.workloads import policy_rules
 from rukpak_py.formats.rules import Family, Problem
 

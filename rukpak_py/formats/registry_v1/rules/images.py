@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import entries, text
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import csvs, each, entries, first_documents, pod_specs, text
+from rukpak_py.formats.registry_v1.rules.first_documents import csvs, each, first_documents, pod_specs
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="Images", origin="rukpak-py")

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Positions
 from rukpak_py.core.findings import Fix, Profile, Severity
+from rukpak_py.formats.json_fields import text
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED
 from rukpak_py.formats.registry_v1.metadata.annotations import (
@@ -25,12 +26,7 @@ from rukpak_py.formats.registry_v1.metadata.dependencies import dependency_probl
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields, text_of
 from rukpak_py.formats.registry_v1.reading import METADATA, NO_CSV, Reading
 from rukpak_py.formats.registry_v1.rules.dockerfiles import dockerfile_labels
-from rukpak_py.formats.registry_v1.rules.first_documents import (
-    csvs,
-    first_documents,
-    manifest_files,
-    text,
-)
+from rukpak_py.formats.registry_v1.rules.first_documents import csvs, first_documents, manifest_files
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="The form of a bundle", origin="opm alpha bundle validate")

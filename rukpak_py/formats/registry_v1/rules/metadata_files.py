@@ -11,7 +11,8 @@ from typing import Any, Final
 from rukpak_py.content import yaml
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import QUOTED, Fix, Severity
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import entries
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.metadata.annotations import (
     ANNOTATIONS_FILE,
@@ -24,7 +25,6 @@ from rukpak_py.formats.registry_v1.metadata.dependencies import DEPENDENCIES_FIL
 from rukpak_py.formats.registry_v1.metadata.go_fields import fields
 from rukpak_py.formats.registry_v1.metadata.properties import PROPERTIES_FILE
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import entries
 from rukpak_py.formats.rules import Family, Place, Problem
 from rukpak_py.formats.syntax import syntax_problem
 

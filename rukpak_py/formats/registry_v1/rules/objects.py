@@ -4,20 +4,13 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, DEFINITION, SUPPORTED, near_kind
+from rukpak_py.formats import object_metadata
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import Json, at, entries, text, texts
+from rukpak_py.formats.registry_v1.kinds import AUTOSCALER, CSV, SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules import object_metadata
-from rukpak_py.formats.registry_v1.rules.first_documents import (
-    at,
-    entries,
-    first_documents,
-    is_blank,
-    of_kind,
-    text,
-    texts,
-)
+from rukpak_py.formats.registry_v1.rules.first_documents import first_documents, is_blank, of_kind
 from rukpak_py.formats.registry_v1.rules.layout import media_type
 from rukpak_py.formats.rules import Family, Problem
 

@@ -7,24 +7,21 @@ from typing import Final
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.text import excerpt
-from rukpak_py.formats.manifests import Document
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import at, mapping, text, texts
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
     RULES,
     EachOfCsv,
     add_rows,
     annotation,
-    at,
     csvs,
     each,
     first_documents,
-    mapping,
     name_of,
-    text,
-    texts,
 )
-from rukpak_py.formats.registry_v1.rules.urls import is_request_uri
 from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.urls import is_request_uri
 
 FAMILY: Family[Reading] = Family(title="OperatorHub.io", origin="operator-framework/api, validator operatorhub")
 

@@ -4,20 +4,11 @@ from collections.abc import Iterable, Iterator
 from typing import Final, NamedTuple, Self
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.json_fields import Json, at, entries, text
+from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import (
-    EachOfCsv,
-    add_rows,
-    at,
-    csvs,
-    each,
-    entries,
-    name_of,
-    of_kind,
-    text,
-)
+from rukpak_py.formats.registry_v1.rules.first_documents import EachOfCsv, add_rows, csvs, each, name_of, of_kind
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[Reading] = Family(title="ClusterServiceVersion and CRDs", origin="operator-framework/api")

@@ -8,20 +8,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import Json, at, entries, mapping, text
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import (
-    at,
-    csvs,
-    each,
-    entries,
-    first_documents,
-    mapping,
-    of_kind,
-    pod_specs,
-    text,
-)
+from rukpak_py.formats.registry_v1.rules.first_documents import csvs, each, first_documents, of_kind, pod_specs
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="Names of ports", origin="rukpak-py")

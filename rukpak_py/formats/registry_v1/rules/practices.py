@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Json
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import Json, mapping, text, texts
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS, PACKAGE
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
@@ -17,10 +17,7 @@ from rukpak_py.formats.registry_v1.rules.first_documents import (
     csvs,
     each,
     is_semantic,
-    mapping,
     name_of,
-    text,
-    texts,
 )
 from rukpak_py.formats.registry_v1.rules.layout import bundle_annotations
 from rukpak_py.formats.rules import Family, Problem

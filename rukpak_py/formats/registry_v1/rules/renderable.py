@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Csv, InstallMode, Json, RegistryBundle, Webhook, WebhookType
+from rukpak_py.formats import dns
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import Csv, InstallMode, RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.registry_v1.kinds import SUPPORTED, near_kind
 from rukpak_py.formats.registry_v1.metadata.annotations import ANNOTATIONS_FILE, PACKAGE
 from rukpak_py.formats.rules import Family, Place, Problem

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from rukpak_py.core.findings import Severity
+from rukpak_py.formats.json_fields import Json, entries, mapping, text
 from rukpak_py.formats.object_rules.schema_values import unfit
-from rukpak_py.formats.registry_v1.bundle import Json, RegistryBundle
+from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.rules.examples import example_objects
-from rukpak_py.formats.registry_v1.rules.first_documents import entries, mapping, text
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[RegistryBundle] = Family(title="Objects of the bundle's own CRDs", origin="rukpak-py")

@@ -10,13 +10,14 @@ from typing import Any, Final
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.formats import dns
 from rukpak_py.formats.builtin_types import checked
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
+from rukpak_py.formats.json_fields import at, entries, mapping
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
-from rukpak_py.formats.registry_v1.kinds import DEFINITION, OLD_DEFINITIONS, SUPPORTED
-from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
+from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS, SUPPORTED
 from rukpak_py.formats.rules import Family, Problem
 from rukpak_py.formats.type_defects import RANGES
 from rukpak_py.formats.unknown_fields import UnknownField

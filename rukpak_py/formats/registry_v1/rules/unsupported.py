@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.formats.json_fields import at
 from rukpak_py.formats.registry_v1.bundle import DEFAULT_PORT, InstallMode, RegistryBundle
-from rukpak_py.formats.registry_v1.rules.first_documents import at
 from rukpak_py.formats.rules import Family, Place, Problem
 
 

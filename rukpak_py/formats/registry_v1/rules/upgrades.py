@@ -9,9 +9,10 @@ from typing import Final
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.ranges import Range
+from rukpak_py.formats.json_fields import at, text
 from rukpak_py.formats.registry_v1.metadata.dependencies import RANGE_HINT
 from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.first_documents import annotation, at, csvs, is_semantic, name_of, text
+from rukpak_py.formats.registry_v1.rules.first_documents import annotation, csvs, is_semantic, name_of
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Reading] = Family(title="Upgrades and versions of Kubernetes", origin="rukpak-py")

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Profile, Severity
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, Json, RegistryBundle
-from rukpak_py.formats.registry_v1.rules.first_documents import entries, mapping
+from rukpak_py.formats import dns
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import Json, entries, mapping
+from rukpak_py.formats.registry_v1.bundle import DeploymentEntry, RegistryBundle
 from rukpak_py.formats.rules import Family, Place, Problem
 
 FAMILY: Family[RegistryBundle] = Family(

@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rukpak_py.core.gojson import deep_hash
-from rukpak_py.formats.registry_v1.bundle import CsvPermission, Json
-from rukpak_py.formats.registry_v1.dns import join
+from rukpak_py.formats.json_fields import Json
+from rukpak_py.formats.registry_v1.bundle import CsvPermission
+from rukpak_py.formats.registry_v1.made_names import join
 from rukpak_py.formats.registry_v1.render.certificates import Serving
 from rukpak_py.formats.registry_v1.render.rbac import permission_hash
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 from rukpak_py.formats.registry_v1.rules import cluster_service_version, examples
 from tests.unit.bundles import ALL_MODES, Json, bundle, csv_document, modes, owned_crd, webhook
 from tests.unit.readings import findings_of, told

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.rules import definition_parts, definitions
+from rukpak_py.formats import dns
+from rukpak_py.formats.registry_v1.rules import definitions
 from tests.unit.bundles import Json, bundle, crd
 from tests.unit.readings import findings_of, told
 
 BETA = "apiextensions.k8s.io/v1beta1"
-FAMILIES = (definitions.FAMILY, definition_parts.FAMILY)
+FAMILIES = (definitions.FAMILY, definitions.PARTS)
 SERVICE = {"name": "hook", "namespace": "system", "path": "/convert"}
 CLIENT = {"service": SERVICE}
 STRING_A = {"type": "object", "properties": {"a": {"type": "string"}, "o": {"type": "object"}}}

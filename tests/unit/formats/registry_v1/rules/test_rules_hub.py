@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.rules import operatorhub, practices, urls
+from rukpak_py.formats import urls
+from rukpak_py.formats.registry_v1.rules import operatorhub, practices
 from tests.hostile.texts import FIXED, Hostile
 from tests.unit.bundles import Json, bundle, crd, csv_document, deployment, manifest, owned_crd, permission
 from tests.unit.readings import findings_of, told

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 from rukpak_py.formats.registry_v1.rules import objects, owned_apis
 from tests.unit.bundles import Json, bundle, crd, csv_document, manifest, owned_crd
 from tests.unit.readings import findings_of, told

@@ -14,9 +14,9 @@ from functools import cache
 from typing import Any, TypeAlias
 
 from rukpak_py.content.yaml_scalars import integral
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.leaves import LEAVES, base64_of, canonical_base64
-from rukpak_py.formats.registry_v1.typed.shapes import (
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.leaves import LEAVES, base64_of, canonical_base64
+from rukpak_py.formats.go_types.shapes import (
     INTEGER_BITS,
     Bytes,
     List,
@@ -27,7 +27,7 @@ from rukpak_py.formats.registry_v1.typed.shapes import (
     Shape,
     Struct,
 )
-from rukpak_py.formats.registry_v1.typed.traces import ABSENT, At, Trace
+from rukpak_py.formats.go_types.traces import ABSENT, At, Trace
 from rukpak_py.formats.type_defects import INTEGERS, Wanted
 
 Decode: TypeAlias = Callable[[Any, At, Trace], Any]

@@ -1,9 +1,9 @@
 """The generated table of Go's types, and what the codecs take for granted about it."""
 
-from rukpak_py.formats.registry_v1.typed import shapes
-from rukpak_py.formats.registry_v1.typed.codecs import codec
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
-from rukpak_py.formats.registry_v1.typed.shapes import List, Map, Own, Pointer, Scalar, Struct
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.go_types.codecs import codec
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
+from rukpak_py.formats.go_types.shapes import List, Map, Own, Pointer, Scalar, Struct
 
 TABLE = shapes._table()
 

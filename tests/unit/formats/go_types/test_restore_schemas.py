@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.formats.registry_v1.typed.restore import restore
+from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
 SCHEMA = "JSONSchemaProps"

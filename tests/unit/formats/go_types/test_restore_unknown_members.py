@@ -7,7 +7,7 @@ import pytest
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import DEFAULT_LIMITS
-from rukpak_py.formats.registry_v1.typed.restore import restore
+from rukpak_py.formats.go_types.restore import restore
 
 POD = {"containers": [{"name": "c", "Name": "C", "resources": {}, "newField": {"a": None}}], "newField": 0}
 UNKNOWN: list[Path] = [("containers", 0, "Name"), ("containers", 0, "newField"), ("newField",)]

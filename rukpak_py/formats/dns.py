@@ -6,8 +6,6 @@ Lengths are of the UTF-8 bytes, as Go counts them, whatever the message calls th
 import re
 from typing import Final
 
-from rukpak_py.content.yaml_scalars import without_surrogates
-
 _LABEL: Final = "[a-z0-9]([-a-z0-9]*[a-z0-9])?"
 _SUBDOMAIN: Final = rf"{_LABEL}(\.{_LABEL})*"
 _DNS_1035: Final = "[a-z]([-a-z0-9]*[a-z0-9])?"
@@ -106,19 +104,3 @@ def _too_long(value: str, most: int, unit: str) -> list[str]:
 
 def _unless(pattern: str, value: str, reason: str) -> list[str]:
     return [] if re.fullmatch(pattern, value) else [reason]
-
-
-_LENGTH = 63
-
-
-def join(base: str, suffix: str) -> str:
-    """Two lengths that add up to exactly 63 are not cut, and give 64 characters: upstream's off-by-one, kept."""
-    room = _LENGTH - len(suffix.encode()) - 1
-    encoded = base.encode(errors="surrogateescape")
-    if len(encoded) > room + 1:
-        base = without_surrogates(encoded[:room].decode(errors="surrogateescape"))
-    return f"{base}-{suffix}"
-
-
-def service_name(deployment: str) -> str:
-    return join(deployment.replace(".", "-"), "service")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.typed.restore import restore
+from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
 JSON = st.recursive(

@@ -3,9 +3,9 @@
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.formats.manifests import Document
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, name_of, text, texts
+from rukpak_py.formats import dns
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.json_fields import at, entries, mapping, text, texts
 from rukpak_py.formats.rules import Problem
 
 _ANNOTATION_BYTES: Final = 256 * 1024
@@ -13,7 +13,7 @@ _ANNOTATION_BYTES: Final = 256 * 1024
 
 def problems(document: Document) -> Iterator[Problem]:
     """About names, labels and annotations; a namespace is asked for apart."""
-    if not name_of(document):
+    if not document.name:
         yield Problem(
             message="metadata.name: Required value: name or generateName is required",
             place=document.place("metadata", "name"),

@@ -12,7 +12,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from rukpak_py.core import versions
-from rukpak_py.formats.registry_v1.typed import quantity
+from rukpak_py.formats.go_types import quantity
 from rukpak_py.formats.type_defects import Wanted
 
 _BASE64 = re.compile(r"(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")

@@ -4,22 +4,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, Final
 
-from rukpak_py.formats.registry_v1 import dns
-from rukpak_py.formats.registry_v1.bundle import Json
-from rukpak_py.formats.registry_v1.reading import Reading
-from rukpak_py.formats.registry_v1.rules.definitions import (
-    WrittenDefinition,
-    each_definition,
-    preserves_unknown_fields,
-    problems_of,
-)
-from rukpak_py.formats.registry_v1.rules.first_documents import at, entries, mapping, text
-from rukpak_py.formats.registry_v1.rules.urls import parts_of
+from rukpak_py.formats import dns
+from rukpak_py.formats.crds.definitions import preserves_unknown_fields
+from rukpak_py.formats.crds.written import WrittenDefinition
+from rukpak_py.formats.json_fields import Json, at, entries, mapping, text
 from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.urls import parts_of
 
-__all__ = ["FAMILY", "problems_of"]  # with the checks of this module
-
-FAMILY: Family[Reading] = Family(
+FAMILY: Family[WrittenDefinition] = Family(
     title="Parts of CustomResourceDefinitions", origin="Kubernetes, by way of operator-framework/api"
 )
 
@@ -40,7 +32,6 @@ _ONLY_WITH_WEBHOOK: Final = "Forbidden: should not be set when strategy is not s
     hint="A column is `name`, `type` (string, integer, number, boolean or date) and `jsonPath` beginning with a dot: "
     "`.status.phase`.",
 )
-@each_definition
 def columns_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         for below, column in entries(version, "additionalPrinterColumns"):
@@ -69,7 +60,6 @@ def _column_reasons(column: Json) -> Iterator[tuple[str, str]]:
     title="The paths of the scale subresource lead into spec and status",
     hint="specReplicasPath begins with `.spec.`, labelSelectorPath with `.spec.` or `.status.`.",
 )
-@each_definition
 def scaling_is_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         value = at(version, "subresources", "scale")
@@ -97,7 +87,6 @@ def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
     title="Selectable fields are in the schema, each once",
     hint="Write the path of a field of type string, boolean or integer as the schema has it: `.spec.color`.",
 )
-@each_definition
 def selectable_fields_exist(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
         paths: list[str] = []
@@ -147,7 +136,6 @@ def _fields_of(path: str) -> Iterator[str]:
     title="A deprecationWarning belongs to a deprecated version, and is printable",
     hint="Set `deprecated: true`, and write one line of at most 256 bytes, or leave the warning to the server.",
 )
-@each_definition
 def deprecation_warnings_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     for path, version in definition.versions:
         warning = version.get("deprecationWarning")
@@ -173,7 +161,6 @@ def _warning_reason(warning: str, *, is_deprecated: bool) -> str:
     hint="Write `strategy: None`, or `strategy: Webhook` with its `webhook`, or leave `conversion` out. "
     "Webhooks convert only where unknown fields are pruned.",
 )
-@each_definition
 def the_conversion_strategy_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
@@ -195,7 +182,6 @@ def the_conversion_strategy_is_known(definition: WrittenDefinition) -> Iterator[
     hint="With `strategy: Webhook` give clientConfig either a `service` (name, namespace, path, port) or an "
     "https `url`; with `strategy: None` remove the webhook.",
 )
-@each_definition
 def the_conversion_client_is_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return
@@ -270,7 +256,6 @@ def _url_path_reasons(path: str) -> Iterator[str]:
     title="A conversion webhook lists its conversionReviewVersions",
     hint="List the versions of ConversionReview that the webhook answers: `conversionReviewVersions: [v1]`.",
 )
-@each_definition
 def review_versions_are_valid(definition: WrittenDefinition) -> Iterator[Problem]:
     if definition.spec.get("conversion") is None:
         return

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from rukpak_py.formats.registry_v1.typed.restore import TypeDefect, restore
+from rukpak_py.formats.go_types.restore import TypeDefect, restore
 
 
 def restored(value: Any, type_name: str) -> Any:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rukpak_py.formats.registry_v1.typed.leaves import canonical_time
+from rukpak_py.formats.go_types.leaves import canonical_time
 
 
 @pytest.mark.parametrize(

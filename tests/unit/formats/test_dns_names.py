@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
-from rukpak_py.formats.registry_v1 import dns
+from rukpak_py.formats import dns
 
 SUBDOMAIN = (
     "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start and "

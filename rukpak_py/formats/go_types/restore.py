@@ -9,9 +9,9 @@ from typing import Any
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.formats.registry_v1.typed.codecs import codec
-from rukpak_py.formats.registry_v1.typed.shapes import shape
-from rukpak_py.formats.registry_v1.typed.traces import ABSENT, Trace
+from rukpak_py.formats.go_types.codecs import codec
+from rukpak_py.formats.go_types.shapes import shape
+from rukpak_py.formats.go_types.traces import ABSENT, Trace
 from rukpak_py.formats.type_defects import TypeDefect
 
 __all__ = ["TypeDefect", "restore"]

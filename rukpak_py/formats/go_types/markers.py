@@ -8,7 +8,7 @@ from importlib import resources
 
 import msgspec
 
-from rukpak_py.formats.registry_v1.typed import shapes
+from rukpak_py.formats.go_types import shapes
 
 
 class Markers(msgspec.Struct, frozen=True, kw_only=True):
