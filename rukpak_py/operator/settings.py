@@ -5,7 +5,6 @@ The names that the original had are kept where the thing still exists.
 
 import argparse
 import os
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,25 +12,20 @@ from typing import Never
 
 from rukpak_py import __version__
 from rukpak_py.api.accounts import Mode
-from rukpak_py.api.deployment_spec import DNS_SUBDOMAIN
 from rukpak_py.api.names import CLUSTER_DOMAIN, CONTENT_SERVICE, DEFAULT_SYSTEM_NAMESPACE
 from rukpak_py.api.policies.installation import Installation
 from rukpak_py.api.upgrades import Approval
-from rukpak_py.controllers.deployment.lookups import EVERY_NAMESPACE, FLAG
+from rukpak_py.controllers.deployment.lookups import FLAG
 from rukpak_py.core.limits import DEFAULT_LIMITS, LIMIT_NAMES, Limits, description_of, parse_limit
 from rukpak_py.kube.config import SERVICE_ACCOUNT
-from rukpak_py.operator.unpack_settings import add_unpack_flags, one_of, parsed, pod_settings
+from rukpak_py.operator import flag_values as values
+from rukpak_py.operator.unpack_settings import add_unpack_flags, pod_settings
 from rukpak_py.server.listener import Address
 from rukpak_py.sources.addresses import Network, parse_networks
 from rukpak_py.sources.image.pod_manifest import PodSettings
 from rukpak_py.sources.image.reference import parse_registries
 from rukpak_py.sources.image.unpack_methods import ImageUnpack
 from rukpak_py.sources.logins import LoginPolicy
-
-LONGEST_DELAY = 20  # seconds; a stop as a whole has 25
-LONGEST_ACCOUNT = 253
-LONGEST_DOMAIN = 150  # with the name and the namespace of a Service before it, a host name has at most 253
-LONGEST_HOOK = 86_400  # seconds
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +182,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--system-namespace",
         _own_namespace(),
         "namespace of the operator: of the ConfigMaps of Bundles, its Secrets and its Lease",
-        type=_namespace,
+        type=values.namespace,
     )
     add(
         "--mode",
@@ -196,69 +190,74 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "classic: BundleDeployments without a service account are served with the operator's own rights; narrow: they "
         "are refused, and the operator needs few rights (the chart has both); the admission policies of the cluster "
         "say the same",
-        type=one_of(*Mode),
+        type=values.one_of(*Mode),
     )
     add(
         "--default-service-account",
         "",
         "name of the service account of BundleDeployments that name none: in spec.installNamespace, else in the system "
         "namespace; the admission policies of the cluster say the same",
-        type=_account,
+        type=values.account,
     )
     add(
         "--least-approval",
         Approval.AUTOMATIC,
         "least spec.upgrades.approval with which a user without the verb approve may create a BundleDeployment: "
         "Automatic, WhenSafe or Manual; the admission policies of the cluster say the same",
-        type=one_of(*Approval),
+        type=values.one_of(*Approval),
     )
     add(
         "--default-install-namespace",
         "",
         "namespace of objects that name none, of BundleDeployments without spec.installNamespace; without it the "
         "system namespace. What is installed moves when it changes",
-        type=_optional_namespace,
+        type=values.optional_namespace,
     )
     add(
         "--cluster-domain",
         CLUSTER_DOMAIN,
         "domain of the Services of the cluster, for the certificates that the operator makes",
-        type=_domain,
+        type=values.domain,
     )
     add(
-        "--leader-elect", "false", "lead only while holding the Lease core.rukpak.io", type=_flag, nargs="?", const=True
+        "--leader-elect",
+        "false",
+        "lead only while holding the Lease core.rukpak.io",
+        type=values.flag,
+        nargs="?",
+        const=True,
     )
     add("--provisioner-storage-dir", "/var/cache/bundles", "directory of unpacked content", type=Path)
     add("--upload-storage-dir", "/var/cache/uploads", "directory of uploaded content", type=Path)
-    add("--http-bind-address", ":8443", "address of content and uploads, over TLS", type=_address)
+    add("--http-bind-address", ":8443", "address of content and uploads, over TLS", type=values.address)
     add(
         "--http-external-address",
         "",
         "URL under which clients reach --http-bind-address, the beginning of status.contentURL; without it the Service "
         "in a cluster, and localhost elsewhere",
-        type=_url,
+        type=values.url,
     )
     add(
         "--page",
         "false",
         "serve the page at /ui/ of --http-bind-address, to users whose bearer token comes with each request (see "
         "docs/page.md)",
-        type=_flag,
+        type=values.flag,
         nargs="?",
         const=True,
     )
     add("--page-troubleshooting-url", "", "URL of docs/troubleshooting.md, where you serve it, for links of the page")
-    add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=_address)
-    add("--metrics-bind-address", ":8080", "address of /metrics", type=_address)
+    add("--health-probe-bind-address", ":8081", "address of /healthz and /readyz", type=values.address)
+    add("--metrics-bind-address", ":8080", "address of /metrics", type=values.address)
     add(
         "--per-object-metrics",
         "true",
         "export metrics of each Bundle and BundleDeployment; false: only how many there are (see docs/metrics.md)",
-        type=_flag,
+        type=values.flag,
         nargs="?",
         const=True,
     )
-    add("--webhook-bind-address", ":9443", "address of the admission webhooks", type=_address)
+    add("--webhook-bind-address", ":9443", "address of the admission webhooks", type=values.address)
     add(
         "--webhook-url",
         "",
@@ -276,14 +275,14 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "",
         "common names of that client certificate, separated by commas, one of which it must have; without them it may "
         "have any",
-        type=_names,
+        type=values.names,
     )
     add(
         "--shutdown-delay",
         "0",
         "seconds for which the webhooks are served at least after SIGTERM; in a cluster, where clients learn late that "
         "this replica stops, a few",
-        type=_delay,
+        type=values.delay,
     )
     add(
         "--kubeconfig",
@@ -296,21 +295,21 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "",
         "addresses and networks, separated by commas, that http and git sources may fetch from although they are "
         "loopback, link-local or metadata addresses",
-        type=parsed(parse_networks),
+        type=values.parsed(parse_networks),
     )
     add(
         "--plain-http-registries",
         "",
         "registries of images (HOST or HOST:PORT), separated by commas, that are asked without TLS where they have "
         "none, as those on loopback are",
-        type=parsed(parse_registries),
+        type=values.parsed(parse_registries),
     )
     add(
         "--bind-secrets-to-hosts",
         "false",
         "send a Secret that a source names only to hosts in its annotation core.rukpak.io/hosts; without it a Warning "
         "names what would be refused; always in mode narrow",
-        type=_flag,
+        type=values.flag,
         nargs="?",
         const=True,
     )
@@ -318,7 +317,7 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--allow-plain-http-credentials",
         "false",
         "send the credentials of git and http sources over http too, where everybody on the way can read them",
-        type=_flag,
+        type=values.flag,
         nargs="?",
         const=True,
     )
@@ -328,26 +327,26 @@ def _parser(environ: Mapping[str, str]) -> argparse.ArgumentParser:
         "--hook-timeout",
         "300",
         "seconds in which a hook of a chart must end; a Job with a longer activeDeadlineSeconds has that time",
-        type=_hook_timeout,
+        type=values.hook_timeout,
     )
     add(
         "--reapply-interval",
         "86400",
         "seconds after which everything of a BundleDeployment is applied again, also what looks unchanged; 0 for never",
-        type=_interval,
+        type=values.interval,
     )
     add(
         FLAG,
         "",
         "namespaces, separated by commas, whose Secrets the templates of every chart may look up, beside those of the "
         "namespace of its release; * for all of them",
-        type=_lookup_namespaces,
+        type=values.lookup_namespaces,
     )
-    add("--log-level", "info", "debug, info, warning or error", type=one_of("debug", "info", "warning", "error"))
-    add("--log-format", "text", "text or json", type=one_of("text", "json"))
+    add("--log-level", "info", "debug, info, warning or error", type=values.one_of("debug", "info", "warning", "error"))
+    add("--log-format", "text", "text or json", type=values.one_of("text", "json"))
     for name in LIMIT_NAMES:
         flag = f"--limit-{name.replace('_', '-')}"
-        add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=parsed(parse_limit))
+        add(flag, str(getattr(DEFAULT_LIMITS, name)), f"limit: {description_of(name)}", type=values.parsed(parse_limit))
     return parser
 
 
@@ -356,73 +355,3 @@ def _own_namespace() -> str:
         return (SERVICE_ACCOUNT / "namespace").read_text().strip() or DEFAULT_SYSTEM_NAMESPACE
     except OSError:
         return DEFAULT_SYSTEM_NAMESPACE
-
-
-def _namespace(text: str) -> str:
-    if not re.fullmatch(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a valid namespace name")
-    return text
-
-
-def _optional_namespace(text: str) -> str:
-    return _namespace(text) if text else ""
-
-
-def _domain(text: str) -> str:
-    if not (len(text) <= LONGEST_DOMAIN and re.fullmatch(DNS_SUBDOMAIN, text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a valid DNS domain")
-    return text
-
-
-def _account(text: str) -> str:
-    if text and not (len(text) <= LONGEST_ACCOUNT and re.fullmatch(DNS_SUBDOMAIN, text)):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a valid name of a service account")
-    return text
-
-
-def _lookup_namespaces(text: str) -> frozenset[str]:
-    names = _names(text)
-    for name in names - {EVERY_NAMESPACE}:
-        _namespace(name)
-    return names
-
-
-def _address(text: str) -> Address:
-    try:
-        return Address.parse(text)
-    except ValueError as error:
-        raise argparse.ArgumentTypeError(str(error)) from error
-
-
-def _url(text: str) -> str:
-    if text and not re.fullmatch(r"https://[^/?#@\s]+/?", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a URL of the form https://HOST or https://HOST:PORT")
-    return text.rstrip("/")
-
-
-def _names(text: str) -> frozenset[str]:
-    return frozenset(name for part in text.split(",") if (name := part.strip()))
-
-
-def _flag(text: str) -> bool:
-    if text.lower() not in {"true", "false"}:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither true nor false")
-    return text.lower() == "true"
-
-
-def _delay(text: str) -> float:
-    if not re.fullmatch(r"[0-9]{1,2}(\.[0-9]+)?", text) or float(text) > LONGEST_DELAY:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds up to {LONGEST_DELAY}")
-    return float(text)
-
-
-def _hook_timeout(text: str) -> float:
-    if not re.fullmatch(r"[1-9][0-9]{0,4}", text) or int(text) > LONGEST_HOOK:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 1 to {LONGEST_HOOK}")
-    return float(text)
-
-
-def _interval(text: str) -> float:
-    if not re.fullmatch(r"0|[1-9][0-9]{0,6}", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0 to 9999999")
-    return float(text)

@@ -3,13 +3,13 @@
 import argparse
 import re
 from collections.abc import Callable, Mapping
-from typing import Any, Protocol, TypeVar
+from typing import Any, Protocol
 
 import orjson
 
 from rukpak_py import __version__
 from rukpak_py.api.accounts import Mode
-from rukpak_py.core.errors import ContentError
+from rukpak_py.operator.flag_values import one_of, parsed
 from rukpak_py.sources.image.descriptors import Platform
 from rukpak_py.sources.image.layout import host_platform
 from rukpak_py.sources.image.pod_manifest import ALWAYS, PULL_POLICIES, PodSettings
@@ -20,7 +20,6 @@ TOOL_IMAGE = f"localhost/rukpak-py/operator:{__version__}"
 RESOURCES = '{"requests":{"cpu":"10m","memory":"16Mi"}}'
 _LABEL = re.compile(r"(?:[a-z0-9][-a-z0-9.]{0,252}/)?[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?", re.ASCII)
 _VALUE = re.compile(r"(?:[A-Za-z0-9](?:[-\w.]{0,61}[A-Za-z0-9])?)?", re.ASCII)
-T = TypeVar("T")
 
 
 class AddFlag(Protocol):
@@ -97,29 +96,6 @@ def pod_settings(given: Mapping[str, Any]) -> PodSettings:
         tolerations=given["unpack_pod_tolerations"],
         resources=given["unpack_pod_resources"],
     )
-
-
-def one_of(*words: str) -> Callable[[str], str]:
-    """Type of an argument with these values. argparse does not check its `choices` for values of the environment."""
-
-    def word(text: str) -> str:
-        if text not in words:
-            raise argparse.ArgumentTypeError(f"{text!r} is not one of {', '.join(words)}")
-        return text
-
-    return word
-
-
-def parsed(parse: Callable[[str], T]) -> Callable[[str], T]:
-    """The type of a flag; what `parse` refuses is told in its own words."""
-
-    def convert(text: str) -> T:
-        try:
-            return parse(text)
-        except (ContentError, ValueError) as error:
-            raise argparse.ArgumentTypeError(str(error)) from error
-
-    return convert
 
 
 def _image(text: str) -> str:
