@@ -13,11 +13,12 @@ from rukpak_py.api.install_options import InstallOptions
 from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.observed_object import ObservedObject
 from rukpak_py.apply.plan import make_plan
-from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply, PruneStep, may_prune, prune_step
+from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
 from rukpak_py.controllers.deployment.applying import AppliedContent
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kinds import HiddenKinds
 from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.pruning import PruneStep, may_prune, prune_step
 from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.controllers.queue import SETTLED
 from rukpak_py.controllers.result.cause_table import (
