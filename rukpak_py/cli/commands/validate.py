@@ -133,19 +133,19 @@ def validate(
     """
     if written is not None and (known is not None or fixes):
         raise click.UsageError("--write-baseline writes all findings: leave out --baseline and --fix")
+    if yes and not fixes:
+        raise click.UsageError("--yes answers the question of --fix, which is not given")
     if fixes and output not in {"text", "concise"}:
         raise click.UsageError("--fix shows people a difference: use -o text or concise")
     bundles = _with_checks(_Asked(**asked))
-    former = baseline.Baseline(known) if known is not None else None
+    told = _told(baseline.Baseline(known) if known is not None else None, only_errors=quiet)
     if fixes:
-        fixing.correct(bundles, former, asks=not yes)
+        fixing.correct(bundles, told, asks=not yes)
     with closing(reports_of(bundles, jobs=jobs)) as checking:
         found = _with_progress(checking, len(bundles))
-        if former is not None:
-            found = map(former.new_in, found)
         if written is not None:
             return _write_baseline(written, [*found])
-        reports = _printed(output, found, is_alone=len(bundles) == 1, is_quiet=quiet)
+        reports = _printed(output, map(told, found), is_alone=len(bundles) == 1, is_quiet=quiet)
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if exit_zero or all(report.is_valid for report in reports) else Exit.NO
@@ -191,8 +191,6 @@ def _write_baseline(file: Path, reports: Sequence[CommandReport]) -> int:
 
 
 def _printed(output: str, found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) -> Sequence[CommandReport]:
-    if is_quiet:
-        found = map(_only_errors, found)
     match output:
         case "text":
             return _as_text(found, is_alone=is_alone, is_quiet=is_quiet)
@@ -208,8 +206,14 @@ def _printed(output: str, found: Iterable[CommandReport], *, is_alone: bool, is_
     return reports
 
 
-def _only_errors(report: CommandReport) -> CommandReport:
-    return replace(report, findings=[one for one in report.findings if one.is_error])
+def _told(former: baseline.Baseline | None, *, only_errors: bool) -> Callable[[CommandReport], CommandReport]:
+    """The findings of a report that users are told: those that are not known, all of them or the errors."""
+
+    def told(report: CommandReport) -> CommandReport:
+        found = report if former is None else former.new_in(report)
+        return replace(found, findings=[one for one in found.findings if one.is_error]) if only_errors else found
+
+    return told
 
 
 def _with_progress(found: Iterable[CommandReport], total: int) -> Iterator[CommandReport]:

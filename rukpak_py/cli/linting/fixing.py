@@ -1,14 +1,14 @@
 """`--fix`: corrections of bundles are shown as a difference, and written when the user agrees."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
+from typing import TypeAlias
 
 import click
 
-from rukpak_py.cli.linting.baseline import Baseline
 from rukpak_py.cli.linting.fixes import Fixes, fixes_of
-from rukpak_py.cli.reports.report import counted
+from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Progress, Style, clean_text, print_lines
 from rukpak_py.cli.validation import Checks, opened_bundle, report_of_opened
 from rukpak_py.core.errors import ContentError, RukPakError
@@ -18,12 +18,15 @@ from rukpak_py.library.opened import OpenedBundle
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
 
 
-def correct(bundles: Sequence[tuple[str, Checks]], former: Baseline | None, *, asks: bool) -> None:
-    """Bundles that cannot be read are left to the report that follows."""
+Told: TypeAlias = Callable[[CommandReport], CommandReport]
+
+
+def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) -> None:
+    """Bundles that cannot be read are left to the report that follows. `told`: a report with what users see of it."""
     for path, _ in bundles:
         if Path(path).is_file() or not Path(path).exists():
             raise ContentError(f"{path}: --fix corrects files of a directory, and this is none: unpack it")
-    found = list(_found(bundles, former))
+    found = list(_found(bundles, told))
     files = [file for one in found for file in one.files]
     if not files:
         click.echo("There is nothing to correct.", err=True)
@@ -41,23 +44,22 @@ def correct(bundles: Sequence[tuple[str, Checks]], former: Baseline | None, *, a
         click.echo(f"Wrote {what}.", err=True)
 
 
-def _found(bundles: Sequence[tuple[str, Checks]], former: Baseline | None) -> Iterator[Fixes]:
+def _found(bundles: Sequence[tuple[str, Checks]], told: Told) -> Iterator[Fixes]:
     progress = Progress(len(bundles))
     for done, (path, checks) in enumerate(bundles, start=1):
         progress.show(done, path)
         try:
-            yield _of(path, checks, former)
+            yield _of(path, checks, told)
         except RukPakError:
             continue
     progress.clear()
 
 
-def _of(path: str, checks: Checks, former: Baseline | None) -> Fixes:
-    def told(opened: OpenedBundle) -> Sequence[Finding]:
-        report = report_of_opened(path, opened, checks)
-        return (former.new_in(report) if former is not None else report).findings
+def _of(path: str, checks: Checks, told: Told) -> Fixes:
+    def findings(opened: OpenedBundle) -> Sequence[Finding]:
+        return told(report_of_opened(path, opened, checks)).findings
 
-    return fixes_of(opened_bundle(path, checks), Path(path), told)
+    return fixes_of(opened_bundle(path, checks), Path(path), findings)
 
 
 def _painted(line: str, style: Style) -> str:

@@ -110,6 +110,11 @@ def test_known_findings_are_not_corrected(rukpakctl: CommandLine, plain: Path) -
     assert ran.err == "There is nothing to correct.\n"
 
 
+def test_warnings_are_corrected_only_where_they_are_told(rukpakctl: CommandLine, plain: Path) -> None:
+    rukpakctl("bundle", "validate", "web", "--fix", "--yes", "--quiet")
+    assert plain.read_text() == corrected(PLAIN).replace("imagePullPolicy: Always", "imagePulPolicy: always")
+
+
 def test_file_behind_a_link_is_written(rukpakctl: CommandLine, plain: Path) -> None:
     target = plain.with_name("target")
     plain.rename(plain.parent.parent / "target")
@@ -156,6 +161,12 @@ def test_options_that_contradict_each_other(
     ran = rukpakctl("bundle", "validate", "web", "--fix", *arguments)
     assert ran.status == 2
     assert problem in ran.err
+
+
+def test_yes_alone_is_a_mistake(rukpakctl: CommandLine, plain: Path) -> None:
+    ran = rukpakctl("bundle", "validate", "web", "--yes")
+    assert ran.status == 2
+    assert "--yes answers the question of --fix" in ran.err
 
 
 def test_archives_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
