@@ -27,6 +27,7 @@ def document(reports: Sequence[CommandReport], *, key: str = "bundles") -> dict[
                         "line": finding.line or None,
                         "column": finding.column or None,
                         "path": finding.path or None,
+                        **({"fixable": finding.fix is not None} if report.noun == "bundle" else {}),
                     }
                     for finding in report.findings
                 ],

@@ -28,6 +28,15 @@ class CommandReport:
         return self._count(Severity.WARNING)
 
     @property
+    def fixable(self) -> int:
+        """Findings that `--fix` corrects, which it does in directories of bundles."""
+        return (
+            0
+            if self.noun != "bundle" or self.is_of_archive
+            else sum(finding.fix is not None for finding in self.findings)
+        )
+
+    @property
     def is_valid(self) -> bool:
         return not self.failure and not self.errors
 

@@ -75,6 +75,7 @@ def _heading(report: CommandReport, style: Style) -> str:
     valid = style.paint("valid", "green") + (f" ({report.contents})" if report.contents else "")
     said = ", ".join(filter(None, counts)) or valid
     said += f", {report.known} known" if report.known else ""
+    said += f", {report.fixable} fixable with --fix" if report.fixable else ""
     return f"{name} ({report.format or report.noun}): {said}"
 
 

@@ -70,6 +70,12 @@ def test_corrections_are_written_without_asking(rukpakctl: CommandLine, plain: P
     assert rukpakctl("bundle", "validate", "web", "--fix").err == "There is nothing to correct.\n"
 
 
+def test_report_tells_how_many_findings_can_be_corrected(rukpakctl: CommandLine, plain: Path) -> None:
+    assert rukpakctl("bundle", "validate", "web").out.startswith("web (plain): 2 errors, 2 fixable with --fix\n")
+    subprocess.run(["tar", "cf", "web.tar", "-C", "web", "manifests"], check=True)
+    assert rukpakctl("bundle", "validate", "web.tar").out.startswith("web.tar (plain): 2 errors\n")
+
+
 def test_difference_can_be_applied(rukpakctl: CommandLine, plain: Path) -> None:
     ran = rukpakctl("bundle", "validate", "web", "--fix")
     assert plain.read_text() == PLAIN

@@ -145,6 +145,7 @@ def test_json_has_a_shape_that_stays() -> None:
                         "line": None,
                         "column": None,
                         "path": None,
+                        "fixable": False,
                     },
                     {
                         "rule": "RV1-002",
@@ -155,6 +156,7 @@ def test_json_has_a_shape_that_stays() -> None:
                         "line": 12,
                         "column": 3,
                         "path": "spec.name",
+                        "fixable": False,
                     },
                 ],
             },
