@@ -18,6 +18,7 @@ _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning"}
 _NO_RULES: Final[Mapping[str, Described]] = MappingProxyType({})
 _FINGERPRINT = "rukpakctlFinding/v1"
+_ALL_RULES = "The page `docs/rules.md` of rukpak-py lists all rules."
 _UNREADABLE = "unreadable"  # the notification for a bundle that could not be read
 
 
@@ -63,9 +64,15 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
         **({"deprecatedIds": list(known.former_ids)} if known.former_ids else {}),
         "shortDescription": {"text": known.title},
         "fullDescription": {"text": known.title},
-        "help": {"text": known.hint or known.title},
+        "help": {"text": known.hint or known.title} | ({"markdown": _help(described)} if described else {}),
         "defaultConfiguration": {"level": _LEVELS[known.severity]},
     }
+
+
+def _help(described: Described) -> str:
+    """The page that code scanning shows for a rule. The documents have no address, so there is no `helpUri`."""
+    former = f"Former ids: {', '.join(described.former_ids)}." if described.former_ids else ""
+    return "\n\n".join(filter(None, (f"**{described.title}**", described.hint, former, _ALL_RULES)))
 
 
 def _results(report: CommandReport, ids: Sequence[str]) -> Iterator[dict[str, Any]]:

@@ -190,10 +190,19 @@ def test_sarif_describes_the_rules_that_were_hit() -> None:
         "id": "RV1-002",
         "shortDescription": {"text": "Names are valid"},
         "fullDescription": {"text": "Names are valid"},
-        "help": {"text": "Choose another."},
+        "help": {
+            "text": "Choose another.",
+            "markdown": "**Names are valid**\n\nChoose another.\n\n"
+            "The page `docs/rules.md` of rukpak-py lists all rules.",
+        },
         "defaultConfiguration": {"level": "warning"},
     }
-    assert driver["rules"][1]["help"]["text"]
+
+
+def test_sarif_has_no_markdown_of_a_rule_that_is_described_by_a_finding() -> None:
+    """The text of a finding is the bundle's."""
+    (rule,) = sarif_run(CommandReport(path="a", findings=(WARNING,)))["tool"]["driver"]["rules"]
+    assert rule["help"] == {"text": "odd, but works"}
 
 
 def test_sarif_names_former_ids_so_that_suppressions_stay() -> None:
