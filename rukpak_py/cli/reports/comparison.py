@@ -28,7 +28,7 @@ def lines_of(found: RenderingComparison, style: Style) -> Iterator[str]:
         yield "no differences"
         yield from left_out_lines(found)
         return
-    sections = (_summary, _gained, _lost, _definitions, _objects)
+    sections = (_summary, _gained, _definitions, _lost, _objects)
     for section in sections:
         lines = list(section(found, style))
         if lines:

@@ -54,6 +54,75 @@ def test_each_risk_is_a_warning_of_github() -> None:
     assert not any("\n" in line for line in lines)
 
 
+COMMENT = 65_536  # characters that GitHub takes
+
+
+def large(objects: int, *, fields: int = 3, risks: int = 1) -> RenderingComparison:
+    """Many objects with many long fields, and as many permissions gained, removed fields of CRDs and annotations."""
+    summary = [
+        Difference(change=FieldChange.ADDED, path=f"annotations.a{number}", new="|" * 300) for number in range(risks)
+    ]
+    schema = strings(*(f"field{number:04}" for number in range(risks + 1)))
+    old: list[Any] = [role("r", rule("get")), binding("b", "r"), crd("apps.test", schema=schema)]
+    rules = [rule("list", "things", group=f"group{number:04}") for number in range(risks)]
+    new = [role("r", rule("get"), *rules), binding("b", "r"), crd("apps.test", schema=strings("field0000"))]
+    for number in range(objects):
+        for bundle, value in ((old, "a"), (new, "b")):
+            data = {f"key{key}": "`" * 200 + value for key in range(fields)}
+            bundle.append(manifest("ConfigMap", f"settings-{number:05}", data=data))
+    return compare(old, new, summary=summary)
+
+
+@pytest.mark.parametrize(("objects", "risks"), [(1, 1), (400, 1), (400, 20), (1, 400), (3_000, 3_000)])
+def test_markdown_fits_a_comment(objects: int, risks: int) -> None:
+    found = large(objects, risks=risks)
+    text = "\n".join(comparison_markdown.lines_of(found))
+    assert len(text) <= COMMENT
+    lines = text.splitlines()
+    assert lines[-1].startswith("objects: 0 removed, 0 added")
+    assert {"| | Summary | Old | New |", "#### Permissions gained", "#### CRD upgrade safety"} <= set(lines)
+    assert text.count("<details") == text.count("</details>") == 1
+
+
+def test_markdown_leaves_objects_out_before_risks() -> None:
+    found = large(400, risks=20)
+    lines = list(comparison_markdown.lines_of(found))
+    assert [line for line in lines if "group0019" in line]
+    assert [line for line in lines if "field0020" in line]
+    (sentence,) = (line for line in lines if "left out" in line)
+    shown = [line for line in lines if "settings-" in line]
+    fields = [line for line in lines if "data" in line and "key" in line]
+    expected = f"{400 - len(shown)} objects and {1200 - len(fields)} fields left out to fit a comment on GitHub."
+    assert sentence == f"{expected} `rukpakctl bundle diff` without `-o` prints all."
+    assert len("\n".join(lines)) > COMMENT * 9 // 10
+
+
+def test_markdown_cuts_long_lines_and_keeps_their_ends() -> None:
+    many = role("r", rule("get", " ".join(f"name{number:05}" for number in range(9_000))))
+    lines = list(comparison_markdown.lines_of(compare([binding("b", "r")], [many, binding("b", "r")])))
+    (line,) = (line for line in lines if "name00000" in line)
+    assert "name08999" in line
+    assert "left out" in line
+    assert len("\n".join(lines)) < COMMENT
+
+
+def test_github_shows_ten_warnings_and_no_risk_is_lost() -> None:
+    lines = list(comparison_github.lines_of(large(1, risks=8), "new"))
+    warnings = [line for line in lines if line.startswith("::warning ")]
+    assert len(warnings) == 10
+    assert "title=7 further risks::" in warnings[-1]
+    for number in range(8):
+        assert any(f"group{number:04}" in line for line in warnings)
+        assert any(f"field{number + 1:04}" in line for line in warnings)
+
+
+def test_github_messages_have_a_length() -> None:
+    lines = list(comparison_github.lines_of(large(1, risks=2_000), "new"))
+    assert max(map(len, lines)) < 10_000
+    assert "without `-o` prints all." in lines[-1]
+    assert "further lines" in lines[-2]
+
+
 @pytest.mark.parametrize(("columns", "widest"), [("60", 60), (None, 160)])
 def test_long_values_and_paths_fit(monkeypatch: pytest.MonkeyPatch, columns: str | None, widest: int) -> None:
     if columns is None:
