@@ -121,7 +121,7 @@ REPEAT_REFILL_SECONDS = 30.0  # ... of which there is one more each
 log = logging.getLogger(__name__)
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class _Budget:
     burst: float
     refill_seconds: float
@@ -142,7 +142,7 @@ class _Budget:
         return True
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, slots=True)
 class _Written:
     name: str
     count: int
