@@ -33,6 +33,7 @@ class Checks:
     format_name: str | None = None
     profiles: tuple[str, ...] = ()
     is_strict: bool = False
+    categories: frozenset[str] = frozenset()  # of the catalog; empty: those of OperatorHub.io
     chosen: ChosenRules = ALL_RULES
 
 
@@ -61,7 +62,8 @@ def opened_bundle(path: str, checks: Checks) -> "OpenedBundle":
 
 
 def report_of_opened(path: str, opened: "OpenedBundle", checks: Checks) -> CommandReport:
-    findings = opened.findings((*checks.profiles, *(["strict"] if checks.is_strict else [])))
+    profiles = (*checks.profiles, *(["strict"] if checks.is_strict else []))
+    findings = opened.findings(profiles, categories=checks.categories)
     told = comments.without_ignored(findings, opened.tree)
     return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(told))
 

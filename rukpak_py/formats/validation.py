@@ -98,12 +98,14 @@ def validate(
     format_name: str | None = None,
     is_directory: bool = False,
     profiles: Collection[Profile] = (),
+    categories: frozenset[str] = frozenset(),
     makes_certificates: bool = True,
     limits: Limits = DEFAULT_LIMITS,
 ) -> list[Finding]:
     """Without `format_name` the content decides; without certificates, webhooks are refused.
 
-    `is_directory`: the tree does not come from an archive.
+    `is_directory`: the tree does not come from an archive. `categories`: those of the catalog that the bundle is for,
+    in the place of OperatorHub.io's.
     """
     locator = Locator(tree, limits)
     match detect_format(tree, limits) if format_name is None else FormatName(format_name):
@@ -120,7 +122,8 @@ def validate(
                 _of_plain(PlainReading.of(tree, limits), locator),
             )
         case FormatName.REGISTRY:
-            found = _of_registry(tree, profiles, locator, makes_certificates=makes_certificates, limits=limits)
+            reading = replace(read(tree, parity=False, limits=limits), categories=categories)
+            found = _of_registry(reading, profiles, locator, makes_certificates=makes_certificates)
     return arranged(_judged(finding, profiles) for finding in found)
 
 
@@ -151,9 +154,8 @@ def arranged(findings: Iterable[Finding]) -> list[Finding]:
 
 
 def _of_registry(
-    tree: Tree, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool, limits: Limits
+    reading: Reading, profiles: Collection[Profile], locator: Locator, *, makes_certificates: bool
 ) -> Iterator[Finding]:
-    reading = read(tree, parity=False, limits=limits)
     told = [defect.finding for defect in reading.defects]
     yield from told
     has_directories = any(finding.rule == LAYOUT.id and finding.file.startswith(f"{MANIFESTS}/") for finding in told)

@@ -109,7 +109,7 @@ class OpenedBundle:
             self.format, self.tree, lambda: self.reading, self.limits, is_directory=self.is_directory
         )
 
-    def findings(self, profiles: Collection[str] = ()) -> list[Finding]:
+    def findings(self, profiles: Collection[str] = (), *, categories: frozenset[str] = frozenset()) -> list[Finding]:
         from rukpak_py.formats import validation  # noqa: PLC0415 - who renders does not pay for the rules
 
         asked = [member(validation.Profile, profile, "profile") for profile in profiles]
@@ -118,6 +118,7 @@ class OpenedBundle:
             format_name=self.format,
             is_directory=self.is_directory,
             profiles=asked,
+            categories=categories,
             limits=self.limits,
         )
 

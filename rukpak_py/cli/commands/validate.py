@@ -11,16 +11,20 @@ import click
 
 import rukpak_py
 from rukpak_py.cli.linting import baseline, fixing, repository
+from rukpak_py.cli.linting.categories import categories_of
 from rukpak_py.cli.linting.chosen_rules import ChosenRules
 from rukpak_py.cli.linting.settings import NO_SETTINGS, LintSettings, SettingsFinder
 from rukpak_py.cli.output_option import output_option
 from rukpak_py.cli.render_flags import format_option
 from rukpak_py.cli.reports import concise, github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport, counted
-from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines
+from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines, print_warning
 from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_of
 from rukpak_py.core.errors import ContentError
+from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
+
+_HUB = Profile.OPERATORHUB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +34,7 @@ class _Asked:
     paths: tuple[str, ...]
     format_name: str | None
     profiles: tuple[str, ...]
+    categories: str
     strict: bool
     selected: tuple[str, ...]
     ignored: tuple[str, ...]
@@ -49,8 +54,15 @@ class _Asked:
             levels=(*settings.levels, *self.levels),
         )
         profiles = (*settings.profiles, *self.profiles)
-        strict = self.strict or settings.strict
-        return Checks(format_name=self.format_name, profiles=profiles, is_strict=strict, chosen=chosen)
+        return Checks(
+            format_name=self.format_name,
+            profiles=profiles,
+            is_strict=self.strict or settings.strict,
+            categories=categories_of(self.categories, settings.categories, Limits.from_environment())
+            if _HUB in profiles
+            else frozenset(),
+            chosen=chosen,
+        )
 
 
 @click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
@@ -64,6 +76,13 @@ class _Asked:
     type=click.Choice(PROFILES),
     help="What to check; may be repeated. `opm` asks whether opm accepts the bundle, instead of `default`: whether it "
     "can be installed. The others add rules.",
+)
+@click.option(
+    "--categories",
+    default="",
+    type=click.Path(),
+    metavar="FILE",
+    help="The categories of your catalog, for the profile `operatorhub`. Default: those of OperatorHub.io.",
 )
 @click.option("--strict", is_flag=True, help="Treat warnings as errors.")
 @click.option(
@@ -162,6 +181,8 @@ def _with_checks(asked: _Asked) -> list[tuple[str, Checks]]:
             checks[settings] = asked.checks(settings)
         found.append((bundle, checks[settings]))
     _demand_known(asked, checks)
+    if asked.categories and not any(one.categories for one in checks.values()):
+        print_warning(f"--categories has an effect with --profile {_HUB} only")
     return found
 
 

@@ -10,7 +10,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
 
-from rukpak_py.content import yaml
+from rukpak_py.cli.linting.files import read_document
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.limits import Limits
 
@@ -28,6 +28,7 @@ class LintSettings:
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
     levels: tuple[str, ...] = ()  # LEVEL=RULE
+    categories: str = ""  # the path of a file
 
 
 NO_SETTINGS: Final = LintSettings()
@@ -62,23 +63,21 @@ class SettingsFinder:
 
 
 def read(file: Path, limits: Limits) -> LintSettings:
-    if file.stat().st_size > limits.yaml_bytes:
-        raise ContentError(f"{file} is larger than {limits.yaml_bytes} bytes")
-    try:
-        document = yaml.load(file.read_bytes(), limits=limits) or {}
-    except ContentError as error:
-        raise ContentError(f"{file}: {error}") from error
+    document = read_document(file, limits) or {}
     _demand(file, "", document, (_MEMBER,))
     given: dict[str, Any] = document.get(_MEMBER) or {}
-    _demand(file, _MEMBER, given, (*_LISTS, "strict"))
+    _demand(file, _MEMBER, given, (*_LISTS, "strict", "categories"))
     for name in _LISTS:
         value = given.get(name, [])
         if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
             raise ContentError(f"{file}: {_MEMBER}.{name} must be a list of strings")
     if not isinstance(given.get("strict", False), bool):
         raise ContentError(f"{file}: {_MEMBER}.strict must be true or false")
+    if not isinstance(given.get("categories", ""), str):
+        raise ContentError(f"{file}: {_MEMBER}.categories must be the path of a file")
+    categories = str(file.parent / given["categories"]) if given.get("categories") else ""
     lists = {name: tuple(given.get(name, ())) for name in _LISTS}
-    return LintSettings(file=str(file), strict=given.get("strict", False), **lists)
+    return LintSettings(file=str(file), strict=given.get("strict", False), categories=categories, **lists)
 
 
 def _demand(file: Path, where: str, value: Any, known: tuple[str, ...]) -> None:

@@ -79,6 +79,7 @@ class Reading:
     defects: Sequence[Defect]
     unknown: Sequence[UnknownField] = ()  # fields that Go's types of the CSV and the definitions do not have
     limits: Limits = DEFAULT_LIMITS
+    categories: frozenset[str] = frozenset()  # of the catalog that it is judged for; empty: those of OperatorHub.io
 
     @cached_property
     def metadata_documents(self) -> Mapping[str, Any]:

@@ -144,6 +144,7 @@ class TestSettings:
             ("validate: {ignore: [RV9]}", "there is no rule RV9"),
             ("validate: {levels: [RV1]}", "'RV1' is no level of a rule: use error=RULE or warning=RULE"),
             ("validate: {profiles: [best]}", "there is no profile best"),
+            ("validate: {categories: [a]}", "validate.categories must be the path of a file"),
             ("validate: [", "yaml: line "),
             ("- validate", "it must be a mapping"),
         ],
@@ -223,7 +224,7 @@ def test_comment_of_a_manifest_leaves_its_finding_out(rukpakctl: CommandLine, re
 def test_settings_of_the_page_are_settings(rukpakctl: CommandLine, repository: Path) -> None:
     blocks = re.findall(r"```yaml\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     (settings,) = [one for one in blocks if one.startswith("validate:")]
-    write(repository, {".rukpakctl.yaml": settings.encode()})
+    write(repository, {".rukpakctl.yaml": settings.encode(), "ci/categories.json": b'{"categories": ["Games"]}'})
     assert rukpakctl("bundle", "validate", "operators/one/1.0.0").status != 3
 
 

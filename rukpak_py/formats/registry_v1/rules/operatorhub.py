@@ -1,7 +1,7 @@
 """Rules of OperatorHub.io for a bundle; asked for by the profile `operatorhub` only."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from typing import Final
 
 from rukpak_py.core import versions
@@ -59,6 +59,7 @@ _CATEGORIES: Final = frozenset(
     }
 )
 _MEDIA_TYPES: Final = frozenset({"image/gif", "image/jpeg", "image/png", "image/svg+xml"})
+_MOST_OF_HINT: Final = 1_000  # characters of the categories that a hint lists
 _SHOWN: Final = 320  # characters of what is no address; the longest that there are have so many
 # Every repeat is possessive: what may follow it is never one of its own characters, so giving back cannot help.
 _ATOM: Final = r'[^\s\x00-\x1f\x7f()<>\[\]:;@\\,."]++'
@@ -103,19 +104,25 @@ def links_lead_somewhere(reading: Reading) -> Iterator[Problem]:
                 yield Problem(message=message, place=csv.place(*path, "url"))
 
 
+def _category_hint(categories: Collection[str]) -> str:
+    return f"Write some of these, separated by commas: {excerpt(', '.join(sorted(categories)), _MOST_OF_HINT)}."
+
+
 @FAMILY.rule(
     "RV1-605",
-    title="The categories are those of OperatorHub.io",
-    hint=f"Write some of these, separated by commas: {', '.join(sorted(_CATEGORIES))}.",
+    title="The categories are those of OperatorHub.io, or of the file that `--categories` names",
+    hint=_category_hint(_CATEGORIES),
 )
 def categories_are_known(reading: Reading) -> Iterator[Problem]:
+    own = reading.categories
     for csv in csvs(reading):
         if "categories" not in mapping(csv.manifest, "metadata", "annotations"):
             continue
         for category in map(str.strip, annotation(csv, "categories").split(",")):
-            if category not in _CATEGORIES:
-                message = f"'{category}' is not a category of OperatorHub.io"
-                yield Problem(message=message, place=csv.place("metadata", "annotations", "categories"))
+            if category not in (own or _CATEGORIES):
+                message = f"'{category}' is not a category of {'the catalog' if own else 'OperatorHub.io'}"
+                place = csv.place("metadata", "annotations", "categories")
+                yield Problem(message=message, place=place, hint=_category_hint(own) if own else None)
 
 
 @FAMILY.rule(
