@@ -22,7 +22,8 @@ from rukpak_py.core.limits import Limits
 if TYPE_CHECKING:
     from rukpak_py.library.opened import OpenedBundle
 
-PROFILES = ("default", "opm", "operatorhub", "bundle-objects", "practices", "olmv1")
+PROFILES = ("default", "opm", "operatorhub", "community", "bundle-objects", "practices", "olmv1")
+SUITES = {"operatorframework": "operatorhub"}  # names that operator-sdk has for several validators -> our profile
 _WORTH_A_PROCESS = 4  # bundles; a process costs as much as checking a few of them
 
 

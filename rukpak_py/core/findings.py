@@ -21,6 +21,7 @@ class Profile(StrEnum):
     OPM = "opm"  # does `opm alpha bundle validate` accept it?
     STRICT = "strict"  # every warning is an error
     OPERATORHUB = "operatorhub"  # what operatorhub.io asks for
+    COMMUNITY = "community"  # what the catalogs of OpenShift's community ask for
     BUNDLE_OBJECTS = "bundle-objects"  # objects that can make a cluster unstable
     PRACTICES = "practices"  # what makes an operator pleasant to run
     OLM_V1 = "olmv1"  # what operator-controller refuses to install

@@ -15,7 +15,9 @@ from rukpak_py.library.opened import ChartOptions, ChartValues, Content, Json, O
 # As texts, because that is what callers have; type checkers know which ones.
 AnyFormat: TypeAlias = Literal["registry+v1", "plain", "helm"]
 AnyCertificates: TypeAlias = Literal["operator", "cert-manager", "openshift", "none"]
-AnyProfile: TypeAlias = Literal["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+AnyProfile: TypeAlias = Literal[
+    "default", "opm", "strict", "operatorhub", "community", "bundle-objects", "practices", "olmv1"
+]
 
 
 class InspectKeywords(TypedDict, total=False):
@@ -98,7 +100,7 @@ def validate(
 
     `path` and `registries` are as for `render`. Errors say that the bundle cannot be installed (the profile
     `default`); with `opm` instead, that `opm` refuses it; with both, that either is so. Other `profiles` add rules:
-    `operatorhub`, `bundle-objects`, `practices`, `olmv1`. `strict` makes warnings errors.
+    `operatorhub`, `community`, `bundle-objects`, `practices`, `olmv1`. `strict` makes warnings errors.
     """
     demand_several(profiles, "profiles")
     opened = open_bundle(path, format=format, limits=limits or DEFAULT_LIMITS, registries=registries)

@@ -19,7 +19,7 @@ from rukpak_py.cli.render_flags import format_option
 from rukpak_py.cli.reports import concise, github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines, print_warning
-from rukpak_py.cli.validation import PROFILES, Checks, described_rules, reports_of
+from rukpak_py.cli.validation import PROFILES, SUITES, Checks, described_rules, reports_of
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
@@ -53,7 +53,7 @@ class _Asked:
             ignored=(*settings.ignore, *self.ignored),
             levels=(*settings.levels, *self.levels),
         )
-        profiles = (*settings.profiles, *self.profiles)
+        profiles = tuple(SUITES.get(name, name) for name in (*settings.profiles, *self.profiles))
         return Checks(
             format_name=self.format_name,
             profiles=profiles,
@@ -73,7 +73,7 @@ class _Asked:
     "--profile",
     "profiles",
     multiple=True,
-    type=click.Choice(PROFILES),
+    type=click.Choice((*PROFILES, *SUITES)),
     help="What to check; may be repeated. `opm` asks whether opm accepts the bundle, instead of `default`: whether it "
     "can be installed. The others add rules.",
 )
@@ -195,7 +195,7 @@ def _demand_known(asked: _Asked, checks: Mapping[LintSettings, Checks]) -> None:
     if wrong := given.wrong(rules):
         raise click.UsageError(wrong)
     for settings, chosen in zip(checks, files, strict=True):
-        unknown = next((name for name in settings.profiles if name not in PROFILES), None)
+        unknown = next((name for name in settings.profiles if name not in {*PROFILES, *SUITES}), None)
         if wrong := chosen.wrong(rules) or (f"there is no profile {unknown}" if unknown is not None else ""):
             raise ContentError(f"{settings.file}: {wrong}")
 

@@ -128,6 +128,15 @@ class TestSettings:
         write(repository, {".rukpakctl.yaml": b"validate: {ignore: [RV1]}", "operators/.git": b"gitdir: elsewhere"})
         assert concise(rukpakctl, "-r", "operators")
 
+    def test_suites_of_operator_sdk_are_names_of_profiles(self, rukpakctl: CommandLine, repository: Path) -> None:
+        rules = ("operators/one/1.0.0", "--select", "RV1-6")
+        ours = concise(rukpakctl, *rules, "--profile", "operatorhub")
+        assert ours
+        assert concise(rukpakctl, *rules) == []
+        assert concise(rukpakctl, *rules, "--profile", "operatorframework") == ours
+        write(repository, {".rukpakctl.yaml": b"validate: {profiles: [operatorframework]}"})
+        assert concise(rukpakctl, *rules) == ours
+
     def test_levels(self, rukpakctl: CommandLine, repository: Path) -> None:
         write(repository, {".rukpakctl.yaml": b"validate: {levels: [warning=RV1-903]}"})
         assert rukpakctl("bundle", "validate", "operators/bad/1.0.0", "--select", "RV1-903").status == 0

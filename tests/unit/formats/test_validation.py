@@ -164,7 +164,7 @@ def test_a_defect_that_several_tools_refuse_is_told_once(tree: Tree, rule: str) 
 
 
 def test_profiles_have_names_for_the_command_line() -> None:
-    names = ["default", "opm", "strict", "operatorhub", "bundle-objects", "practices", "olmv1"]
+    names = ["default", "opm", "strict", "operatorhub", "community", "bundle-objects", "practices", "olmv1"]
     assert [profile.value for profile in Profile] == names
 
 

@@ -35,7 +35,7 @@ _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
 _KEY: Final = "dependencies"
 _STEM: Final = "dependencies"
 _SCORECARD: Final = "tests/scorecard/config.yaml"
-_MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
+MAX_OPENSHIFT: Final = "olm.maxOpenShiftVersion"
 
 
 @NAMES.rule(
@@ -146,7 +146,7 @@ def _is_meant(path: str) -> bool:
 
 @UNREAD.rule(
     "RV1-951",
-    title=f"The property {_MAX_OPENSHIFT} is a string",
+    title=f"The property {MAX_OPENSHIFT} is a string",
     hint="Put it in quotes: as a number 4.10 is 4.1.",
     severity=Severity.WARNING,
 )
@@ -154,6 +154,6 @@ def versions_are_texts(reading: Reading) -> Iterator[Problem]:
     document = reading.metadata_documents.get(PROPERTIES_FILE)
     for path, entry in entries(document, "properties"):
         value = entry.get("value")
-        if entry.get("type") == _MAX_OPENSHIFT and isinstance(value, int | float):
-            message = f"the value of {_MAX_OPENSHIFT} is a number"
+        if entry.get("type") == MAX_OPENSHIFT and isinstance(value, int | float):
+            message = f"the value of {MAX_OPENSHIFT} is a number"
             yield Problem(message=message, place=Place(file=PROPERTIES_FILE, path=(*path, "value")), fix=QUOTED)

@@ -7,36 +7,23 @@ from typing import Final
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.text import excerpt
+from rukpak_py.formats.crds.written import DEFINITION
 from rukpak_py.formats.documents import Document
-from rukpak_py.formats.json_fields import at, mapping, text, texts
+from rukpak_py.formats.json_fields import at, mapping, text
 from rukpak_py.formats.registry_v1.reading import Reading
 from rukpak_py.formats.registry_v1.rules.first_documents import (
-    RULES,
     EachOfCsv,
     add_rows,
     annotation,
     csvs,
     each,
-    first_documents,
-    name_of,
 )
-from rukpak_py.formats.rules import Family, Place, Problem
+from rukpak_py.formats.registry_v1.rules.removed_apis import removed_apis
+from rukpak_py.formats.rules import Family, Problem
 from rukpak_py.formats.urls import is_request_uri
 
 FAMILY: Family[Reading] = Family(title="OperatorHub.io", origin="operator-framework/api, validator operatorhub")
 
-_RBAC: Final = "rbac.authorization.k8s.io/v1beta1"
-# (apiVersion, kind) -> the minor version of Kubernetes 1 that removed it
-_REMOVED: Final = {
-    (_RBAC, "ClusterRole"): 22,
-    (_RBAC, "ClusterRoleBinding"): 22,
-    (_RBAC, "Role"): 22,
-    (_RBAC, "RoleBinding"): 22,
-    ("scheduling.k8s.io/v1beta1", "PriorityClass"): 22,
-    ("policy/v1beta1", "PodDisruptionBudget"): 25,
-}
-# (group, resource) of which no version is left
-_REMOVED_RESOURCES: Final = {("policy", "podsecuritypolicies"): 25}
 _CAPABILITIES: Final = ("Basic Install", "Seamless Upgrades", "Full Lifecycle", "Deep Insights", "Auto Pilot")
 _CATEGORIES: Final = frozenset(
     {
@@ -204,21 +191,13 @@ add_rows(
     may_be_error=True,
 )
 def removed_apis_are_not_used(reading: Reading) -> Iterator[Problem]:
+    """CRDs of v1beta1 are told by default."""
     lowest = min(map(_lowest_minor, csvs(reading)), default=0)
-
-    def removed(minor: int, what: str, place: Place) -> Problem:
-        message = f"Kubernetes 1.{minor} removed what the bundle uses: {what}"
-        return Problem(message=message, place=place, severity=Severity.ERROR if lowest >= minor else None)
-
-    for document in first_documents(reading):
-        api_version, kind = text(document.manifest, "apiVersion"), text(document.manifest, "kind")
-        if minor := _REMOVED.get((api_version, kind)):
-            yield removed(minor, f"{kind} {name_of(document)} of {api_version}", document.place("apiVersion"))
-    for csv in csvs(reading):
-        for path, rule in (found for where in RULES for found in each(csv, where)):
-            for (group, resource), minor in _REMOVED_RESOURCES.items():
-                if group in texts(rule, "apiGroups") and resource in texts(rule, "resources"):
-                    yield removed(minor, f"a permission for {resource}", csv.place(*path))
+    for used in removed_apis(reading):
+        if used.kind != DEFINITION:
+            message = f"Kubernetes 1.{used.minor} removed what the bundle uses: {used.text}"
+            severity = Severity.ERROR if lowest >= used.minor else None
+            yield Problem(message=message, place=used.place, severity=severity)
 
 
 def _lowest_minor(csv: Document) -> int:

@@ -14,6 +14,7 @@ from rukpak_py.formats.registry_v1.rules import (
     additional,
     cluster_service_version,
     collisions,
+    community,
     definitions,
     examples,
     granted_rights,
@@ -68,6 +69,7 @@ REQUEST_FAMILIES: tuple[Family[InstallRequest], ...] = (unsupported.FAMILY,)
 
 READING_FAMILIES_OF: Final[Mapping[Profile, Family[Reading]]] = {
     Profile.OPERATORHUB: operatorhub.FAMILY,
+    Profile.COMMUNITY: community.FAMILY,
     Profile.BUNDLE_OBJECTS: objects.STABILITY_FAMILY,
     Profile.PRACTICES: practices.FAMILY,
 }
