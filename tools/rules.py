@@ -52,13 +52,8 @@ CATALOG_FAMILIES = (*VALIDITY_FAMILIES, *lint_rules.ALL_FAMILIES)
 
 def page() -> str:
     sections = [HEADER, REGISTRY, "", *_table(READING, _rows_of_reading(DEFECT_KINDS))]
-    asked_for: dict[str, str] = {
-        family.title: profile
-        for families_of in (rule_sets.READING_FAMILIES_OF, rule_sets.REQUEST_FAMILIES_OF)
-        for profile, family in families_of.items()
-    }
     for family in sorted(rule_sets.ALL, key=_first_id):
-        profile = asked_for.get(family.title)
+        profile = rule_sets.PROFILE_OF.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
     for family in (object_rules.FAMILY, *validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY):

@@ -97,12 +97,23 @@ def described_rules() -> dict[str, Described]:
     """All rules, by id."""
     from rukpak_py.formats import validation  # noqa: PLC0415 - only some outputs show them
     from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS  # noqa: PLC0415 - see above
+    from rukpak_py.formats.registry_v1.rules import rule_sets  # noqa: PLC0415 - see above
     from rukpak_py.formats.rules import Rule, RuleOfReading, severity_in  # noqa: PLC0415 - see above
 
-    def described(rule: Rule[Any] | RuleOfReading) -> Described:
-        former = tuple(old for old, new in validation.FORMER_IDS.items() if new == rule.id)
-        severity = severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in)
-        return Described(title=rule.title, hint=rule.hint, severity=severity, former_ids=former)
+    def described(rule: Rule[Any] | RuleOfReading, origin: str, profile: str = "") -> Described:
+        return Described(
+            title=rule.title,
+            hint=rule.hint,
+            severity=severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in),
+            former_ids=tuple(old for old, new in validation.FORMER_IDS.items() if new == rule.id),
+            error_only_in=rule.error_only_in,
+            profile=profile,
+            origin=origin,
+        )
 
-    found = {kind.id: described(kind) for kind in DEFECT_KINDS}
-    return found | {rule.id: described(rule) for family in validation.ALL_FAMILIES for rule in family.rules}
+    found = {kind.id: described(kind, "rukpak-py") for kind in DEFECT_KINDS}
+    return found | {
+        rule.id: described(rule, rule.origin, rule_sets.PROFILE_OF.get(family.title, ""))
+        for family in validation.ALL_FAMILIES
+        for rule in family.rules
+    }

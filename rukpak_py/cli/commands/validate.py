@@ -254,6 +254,9 @@ def _as_text(found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) 
         if not is_quiet or not report.is_valid:
             print_lines(text.lines_of(report, style))
     if not is_alone and not (is_quiet and all(report.is_valid for report in reports)):
+        if sum(len(report.findings) for report in reports) > text.MANY_FINDINGS:
+            titles = {rule: described.title for rule, described in described_rules().items()}
+            print_lines(text.counts_of_rules(reports, titles, style))
         click.echo(text.summary(reports, style))
     return reports
 

@@ -7,6 +7,7 @@ import orjson
 
 from rukpak_py.apply.crd_safety.verdicts import Verdict
 from rukpak_py.apply.field_differences import Difference, FieldChange
+from rukpak_py.apply.order import CRD_KIND
 from rukpak_py.apply.permissions.grants import RoleReference, RoleSubject
 from rukpak_py.apply.permissions.permission import Permission, rule_text, rules_of, scope_text
 from rukpak_py.cli.reports.report import counted
@@ -17,6 +18,7 @@ from rukpak_py.library.diffs.moved_namespace import NamespaceMove
 
 _LONGEST_VALUE = 160
 _BEFORE = 40  # characters before the first difference of long texts
+_REMOVED = "the CRD was removed: deleted, unless it has instances that are not of the bundle"
 _MASK = "(not shown: content of a Secret)"
 _VERDICT_COLOURS = {Verdict.WARN: "yellow", Verdict.BREAKS: "red", Verdict.LOSES: "red"}
 _SIGNS = {FieldChange.ADDED: ("+", "green"), FieldChange.REMOVED: ("-", "red"), FieldChange.CHANGED: ("~", "yellow")}
@@ -58,7 +60,8 @@ def move_text(move: NamespaceMove) -> str:
 
 def left_out_lines(found: RenderingComparison) -> Iterator[str]:
     if found.left_out:
-        yield f"left out: {counted(found.left_out, 'difference')} of descriptions and copied annotations (--all)"
+        number = counted(found.left_out, "difference")
+        yield f"left out: {number} of descriptions and copied annotations (--all shows them)"
 
 
 def _summary(found: RenderingComparison, style: Style) -> Iterator[str]:
@@ -112,12 +115,22 @@ def _difference(found: Difference, style: Style, *, indent: int) -> Iterator[str
         yield style.paint(line, colour)
         return
     first = f"{' ' * indent}{sign} "
-    line = wrapped(f"{clean(found.path)}:", width=style.width, first=first, indent=indent + 4, break_words=True)
-    yield style.paint(line, colour)
+    for part in _parts_of_path(f"{clean(found.path)}:", style.width - indent - 4):
+        line = wrapped(part, width=style.width, first=first, indent=indent + 4, break_words=True)
+        yield style.paint(line, colour)
+        first = " " * (indent + 4)
     for mark, value in values:
         first = f"{' ' * (indent + 4)}{mark}"
         line = wrapped(value, width=style.width, first=first, indent=indent + 6, break_words=True)
         yield style.paint(line, colour)
+
+
+def _parts_of_path(path: str, width: int) -> Iterator[str]:
+    """The path in lines that end before a field, where that is possible."""
+    while len(path) > width and (end := max(path.rfind(mark, 1, width) for mark in ".[")) > 0:
+        yield path[:end]
+        path = path[end:]
+    yield path
 
 
 def values_of(found: Difference) -> tuple[str, str]:
@@ -148,8 +161,12 @@ def _common_start(old: str, new: str) -> int:
 
 
 def _definitions(found: RenderingComparison, style: Style) -> Iterator[str]:
-    if found.definitions:
+    removed = [*map(_name, _removed_definitions(found))]
+    if found.definitions or removed:
         yield style.paint("CRD upgrade safety", "bold")
+    for name in removed:
+        yield wrapped(name, width=style.width, first="  ", indent=8)
+        yield style.paint(wrapped(_REMOVED, width=style.width, first="    ", indent=8), "red")
     for definition in found.definitions:
         yield wrapped(_name(definition.key), width=style.width, first="  ", indent=8)
         if definition.unreadable:
@@ -161,6 +178,10 @@ def _definitions(found: RenderingComparison, style: Style) -> Iterator[str]:
             colour = _VERDICT_COLOURS.get(change.verdict)
             line = wrapped(text, width=style.width, first="    ", indent=8)
             yield style.paint(line, colour) if colour else line
+
+
+def _removed_definitions(found: RenderingComparison) -> list[ObjectKey]:
+    return [key for key in found.removed if (key.group, key.kind) == CRD_KIND]
 
 
 def _gained(found: RenderingComparison, style: Style) -> Iterator[str]:
@@ -214,6 +235,7 @@ def _permission_lines(
 
 
 def definition_lines(found: RenderingComparison, *, least: Verdict = Verdict.NOTE) -> Iterator[str]:
+    yield from (f"{key.name}: {_REMOVED}" for key in _removed_definitions(found))
     for one in found.definitions:
         if one.unreadable:
             yield f"{one.key.name}: cannot be compared: {one.unreadable}"

@@ -1,4 +1,4 @@
-"""Permissions for people: what is granted to whom, what stands out, what an installer needs."""
+"""Permissions for people: what stands out, what is granted to whom, what an installer needs."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
@@ -14,6 +14,10 @@ Json = dict[str, Any]
 
 
 def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
+    """The risks come first: the rest is long for most operators."""
+    yield style.paint("What stands out", "bold")
+    yield from list(_standing_out(grants, style)) or ["  nothing"]
+    yield ""
     yield style.paint("What the bundle grants", "bold")
     if not grants.permissions and not grants.references:
         yield "  nothing"
@@ -23,9 +27,6 @@ def lines_of(grants: Grants, needs: Needs, style: Style) -> Iterator[str]:
             yield from _rules(rules_of(of_scope(permissions, scope)), style)
     for reference in grants.references:
         yield _head(f"{reference.holder} {scope_text(reference.scope)}: {reference}", style)
-    yield ""
-    yield style.paint("What stands out", "bold")
-    yield from list(_standing_out(grants, style)) or ["  nothing"]
     yield ""
     yield style.paint("What an installer needs", "bold")
     yield from lines_of_needs(needs.rules, style)

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.core.findings import Finding, Profile, Severity
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -62,6 +62,9 @@ class Described:
     hint: str
     severity: Severity
     former_ids: tuple[str, ...] = ()
+    error_only_in: Profile | None = None  # DEFAULT or OPM, where the other accepts it
+    profile: str = ""  # that asks for it; empty: every validation does
+    origin: str = ""
 
 
 def counted(number: int, noun: str) -> str:

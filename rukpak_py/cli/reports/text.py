@@ -34,12 +34,16 @@ def _openable(report: CommandReport) -> Sequence[Finding]:
 
 def lines_of_findings(findings: Sequence[Finding], style: Style, *, noun: str = "bundle") -> Iterator[str]:
     for before, finding, after in zip([None, *findings], findings, [*findings[1:], None], strict=False):
-        if before is not None and before.file != finding.file:
+        if before is not None and before.file != finding.file and not _shares_advice(before, finding):
             yield ""
         yield from _finding(finding, style, noun)
-        # The same advice for several in a row is given once, below the last of them.
-        if finding.hint and (after is None or (after.file, after.hint) != (finding.file, finding.hint)):
+        if finding.hint and (after is None or not _shares_advice(finding, after)):
             yield style.paint(_below(f"hint: {clean(finding.hint)}", style, further=6), "cyan")
+
+
+def _shares_advice(finding: Finding, after: Finding) -> bool:
+    """Whether one line of advice, below the second of them, is enough. Several files may have the same defect."""
+    return bool(finding.hint) and finding.hint == after.hint
 
 
 def summary(reports: Sequence[CommandReport], style: Style) -> str:

@@ -1,5 +1,7 @@
 """Findings that are selected and ignored, as one line each, and a rule that is explained."""
 
+import json
+
 import pytest
 
 from rukpak_py.cli.linting.chosen_rules import ChosenRules
@@ -59,6 +61,27 @@ def test_exit_zero_tells_errors_and_succeeds(rukpakctl: CommandLine) -> None:
 def test_rule_is_explained_also_by_its_former_id(rukpakctl: CommandLine, name: str, found: str) -> None:
     ran = rukpakctl("bundle", "rule", name)
     assert (ran.status, ran.out.split()[0], "fix: " in ran.out) == (0, found, True)
+
+
+def test_rule_is_explained_with_its_severities_profile_and_origin(rukpakctl: CommandLine) -> None:
+    lines = rukpakctl("bundle", "rule", "RV1-210").out.splitlines()
+    assert (lines[0], lines[-1]) == (
+        "RV1-210  warning, error with --profile opm",
+        "  origin: operator-framework/api",
+    )
+    assert rukpakctl("bundle", "rule", "RV1-001").out.startswith("RV1-001  error, warning with --profile opm\n")
+    assert rukpakctl("bundle", "rule", "RV1-620").out.startswith("RV1-620  error, asked for by --profile community\n")
+    assert rukpakctl("bundle", "rule", "rv1-709").out.endswith("\n  former ids: RV1-709\n")
+    document = json.loads(rukpakctl("bundle", "rule", "RV1-023", "-o", "json").out)
+    assert (document["profile"], document["severities"]) == ("olmv1", {"default": "error"})
+
+
+def test_beginning_of_several_rules_names_them(rukpakctl: CommandLine) -> None:
+    ran = rukpakctl("bundle", "rule", "rv1-02")
+    assert (ran.status, ran.err) == (
+        3,
+        "Error: several rules begin with rv1-02: RV1-021, RV1-022, RV1-023, RV1-024, RV1-025\n",
+    )
 
 
 def test_rule_that_does_not_exist_comes_with_a_suggestion(rukpakctl: CommandLine) -> None:

@@ -73,6 +73,16 @@ def test_directory_without_a_bundle_is_an_error(rukpakctl: CommandLine, reposito
     )
 
 
+def test_many_findings_are_counted_by_rule(rukpakctl: CommandLine, repository: Path) -> None:
+    before = rukpakctl("bundle", "validate", "-r", "operators").out
+    assert " x RV1-" not in before
+    for number in range(20):
+        write(repository / f"operators/one/2.{number}", wrong(dict(bundle())))
+    lines = rukpakctl("bundle", "validate", "-r", "operators").out.splitlines()
+    assert "21 x RV1-903  A field has a value of the wrong type" in lines
+    assert lines[-1].startswith("21 of 23 bundles refused: ")
+
+
 def test_quiet_tells_errors_alone(rukpakctl: CommandLine, repository: Path) -> None:
     assert rukpakctl("bundle", "validate", "-q", "operators/one/1.0.0", "operators/two/1.0.0").out == ""
     out = rukpakctl("bundle", "validate", "-qr", "operators").out

@@ -82,3 +82,8 @@ ALL: Final[tuple[Family[Any], ...]] = (
     *READING_FAMILIES_OF.values(),
     *REQUEST_FAMILIES_OF.values(),
 )
+# The profile that asks for a family of these, by the family's title.
+PROFILE_OF: Final[Mapping[str, Profile]] = {
+    **{family.title: profile for profile, family in READING_FAMILIES_OF.items()},
+    **{family.title: profile for profile, family in REQUEST_FAMILIES_OF.items()},
+}

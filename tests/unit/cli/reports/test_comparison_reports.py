@@ -123,6 +123,36 @@ def test_github_messages_have_a_length() -> None:
     assert "further lines" in lines[-2]
 
 
+def test_removed_definition_is_a_risk_in_each_report() -> None:
+    found = compare([crd("apps.test", schema=strings("size"))], [])
+    said = "the CRD was removed: deleted, unless it has instances that are not of the bundle"
+    lines = list(comparison.lines_of(found, Style(pipe())))
+    assert lines[:3] == [
+        "CRD upgrade safety",
+        "  CustomResourceDefinition.apiextensions.k8s.io/things.apps.test",
+        f"    {said}",
+    ]
+    assert "#### CRD upgrade safety" in list(comparison_markdown.lines_of(found))
+    (warning, _) = comparison_github.lines_of(found, "new")
+    assert warning == f"::warning file=new,title=CRD upgrade safety::things.apps.test: {said}"
+
+
+def test_long_path_is_broken_before_a_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "64")
+    containers = [[{"name": "operator-manager", "env": [{"name": "RELATED_IMAGE_A", "value": end}]}] for end in "12"]
+    old, new = (
+        manifest("Deployment", "a", api_version="apps/v1", spec={"template": {"spec": {"containers": one}}})
+        for one in containers
+    )
+    lines = list(comparison.lines_of(compare([old], [new]), Style(pipe())))
+    assert lines[2:6] == [
+        "      ~ spec.template.spec.containers[name=operator-manager]",
+        "          .env[name=RELATED_IMAGE_A].value:",
+        '          - "1"',
+        '          + "2"',
+    ]
+
+
 @pytest.mark.parametrize(("columns", "widest"), [("60", 60), (None, 160)])
 def test_long_values_and_paths_fit(monkeypatch: pytest.MonkeyPatch, columns: str | None, widest: int) -> None:
     if columns is None:

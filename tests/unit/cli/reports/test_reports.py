@@ -50,6 +50,22 @@ def test_advice_for_several_in_a_row_is_given_once() -> None:
     assert lines.index("      hint: Use lower case.") == 5
 
 
+def test_advice_for_the_same_defect_of_several_files_is_given_once() -> None:
+    findings = (ERROR, replace(ERROR, file="manifests/crd.yaml"), replace(ERROR, file="z", hint="Another."))
+    assert list(text.lines_of(CommandReport(path="a", findings=findings), Style(pipe())))[1:] == [
+        "  manifests/csv.yaml:12:3  error  RV1-002  invalid name 'A'",
+        "      at spec.name",
+        "  manifests/crd.yaml:12:3  error  RV1-002  invalid name 'A'",
+        "      at spec.name",
+        "      hint: Use lower case.",
+        "",
+        "  z:12:3  error  RV1-002  invalid name 'A'",
+        "      at spec.name",
+        "      hint: Another.",
+        "",
+    ]
+
+
 def test_text_for_terminals_is_coloured_and_wrapped(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "50")
     monkeypatch.setenv("TERM", "xterm")
