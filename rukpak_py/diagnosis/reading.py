@@ -14,7 +14,7 @@ from typing import Any
 import orjson
 
 from rukpak_py.api.bundle import Bundle
-from rukpak_py.api.bundle_deployment import BundleDeployment
+from rukpak_py.api.bundle_deployment import BundleDeployment, InstalledKind
 from rukpak_py.api.names import BUNDLE_DEPLOYMENT_KIND, BUNDLE_KIND, GROUP, OWNER_NAME_LABEL, TEMPLATE_HASH_LABEL
 from rukpak_py.api.reading import read_bundle, read_bundle_deployment
 from rukpak_py.api.template_hash import template_hash_of
@@ -22,7 +22,7 @@ from rukpak_py.apply.health import cause_among, has_health, judge
 from rukpak_py.apply.health.result import Health, HealthStatus
 from rukpak_py.apply.observed_object import observed_object
 from rukpak_py.core.errors import RukPakError
-from rukpak_py.core.objects import GroupVersionKind, ObjectKey
+from rukpak_py.core.objects import GroupKind, GroupVersionKind, ObjectKey
 from rukpak_py.core.text import excerpt
 from rukpak_py.diagnosis.events import event_view
 from rukpak_py.diagnosis.model import (
@@ -50,6 +50,8 @@ WORKLOADS = 10  # whose pods are asked about
 PODS_EACH = 20
 CLAIMS_EACH = 3  # of the pods of a workload that wait for a node
 EVENTS_EACH = 50
+DISCOVERY_SECONDS = 30.0  # between two looks at the kinds that the cluster serves
+UNKNOWN_KIND_SECONDS = 2.0  # the same, for a deployment with a kind that was not there
 _STATES = {
     HealthStatus.CURRENT: State.READY,
     HealthStatus.IN_PROGRESS: State.PROGRESSING,
@@ -74,11 +76,12 @@ async def read_summaries(client: Client) -> AsyncGenerator[DeploymentSummary, No
 
 
 async def read_view(client: Client, name: str, *, discovery: Discovery | None = None) -> DeploymentView:
-    """`ApiError`: the deployment itself cannot be read. `discovery`: one that was refreshed not long ago."""
+    """`ApiError`: the deployment itself cannot be read. `discovery`: refreshed here, and not for every view."""
     deployment = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
-    if discovery is None:
-        discovery = Discovery(client)
-        await discovery.refresh()
+    discovery = discovery or Discovery(client)
+    await discovery.refresh_after(DISCOVERY_SECONDS)
+    if not all(_resource_of(kind, discovery) for kind in deployment.status.kinds):
+        await discovery.refresh_after(UNKNOWN_KIND_SECONDS)
     reading = _Reading(client=client, discovery=discovery, deployment=deployment)
     await reading.read()
     return reading.view()
@@ -143,10 +146,9 @@ class _Reading:
 
     def _kinds(self) -> Iterator[tuple[Resource, tuple[str, ...]]]:
         for kind in self.deployment.status.kinds:
-            gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
-            resource = self.discovery.find(gvk) or self.discovery.preferred(kind.group, kind.kind)
+            resource = _resource_of(kind, self.discovery)
             if resource is None:
-                self.unread[str(gvk.group_kind)] = "the cluster does not serve this kind"
+                self.unread[str(GroupKind(kind.group, kind.kind))] = "the cluster does not serve this kind"
             else:
                 yield resource, kind.namespaces
 
@@ -273,6 +275,11 @@ class _Reading:
                     break
         except RukPakError as error:
             self._failed(f"Events in namespace {namespace}", error)
+
+
+def _resource_of(kind: InstalledKind, discovery: Discovery) -> Resource | None:
+    gvk = GroupVersionKind(kind.group, kind.version, kind.kind)
+    return discovery.find(gvk) or discovery.preferred(kind.group, kind.kind)
 
 
 def _manifest(one: LiveObject, resource: Resource) -> dict[str, Any]:

@@ -6,6 +6,7 @@ answer 404 a little longer: `once_served` sits that out.
 """
 
 import asyncio
+import math
 import time
 from collections.abc import Awaitable, Callable
 from typing import TypeVar
@@ -41,6 +42,7 @@ class Discovery:
         self._read: dict[str, list[GroupVersion]] = {}
         self._turn = asyncio.Lock()
         self._began = 0  # runs that have begun
+        self._read_at = -math.inf  # monotonic: of the last run that succeeded
 
     @property
     def served(self) -> Served:
@@ -58,15 +60,29 @@ class Discovery:
         """The kind in the version that the server prefers."""
         return self._served.preferred.get(GroupKind(group, kind))
 
+    def with_client(self, client: Client) -> "Discovery":
+        """The same snapshot, which this client refreshes."""
+        other = Discovery(client, accept=self._accept)
+        other._served, other._read_at = self._served, self._read_at
+        other._etags, other._read = dict(self._etags), dict(self._read)
+        return other
+
+    async def refresh_after(self, seconds: float) -> None:
+        """Ask the server, unless it was asked within the last `seconds`."""
+        if time.monotonic() - self._read_at >= seconds:
+            await self.refresh()
+
     async def refresh(self) -> bool:
         """Ask the server; True when something changed. Raises `ApiError` and keeps the snapshot."""
         seen, before = self._began, self._served
         async with self._turn:
             if self._began == seen:
                 self._began += 1
+                began = time.monotonic()
                 changes = [await self._fetch_root(root) for root in ROOTS]
                 if any(changes):
                     self._served = serve([version for root in ROOTS for version in self._read[root]])
+                self._read_at = began
         return self._served is not before
 
     async def _fetch_root(self, root: str) -> bool:

@@ -44,7 +44,7 @@ from rukpak_py.server.access import (
 )
 from rukpak_py.server.archives import Archive, send
 from rukpak_py.server.listener import admit
-from rukpak_py.server.page.application import HEADERS, Page
+from rukpak_py.server.page.application import Page, protection
 from rukpak_py.server.page.bearer import UNKNOWN_VIEWER, PageSettings, bearer_viewers
 from rukpak_py.server.uploads import LiveBundles, UploadRefusedError, Uploads
 
@@ -115,6 +115,7 @@ class ContentApp:
         app.router.add_get(f"{PERMISSIONS_PATH}{_NAME}", self._get_permissions)
         app.router.add_get(f"{PLANS_PATH}{_NAME}", self._get_plan)
         if self._page is not None:
+            app.on_response_prepare.append(protection(PAGE_PATH))
             app.router.add_routes(self._page.routes(PAGE_PATH.rstrip("/")))
         return app
 
@@ -145,11 +146,8 @@ class ContentApp:
 
     async def _admit_to_page(self, request: web.Request, handler: Handler) -> web.StreamResponse:
         if not _credentials_of(request).token:
-            response: web.StreamResponse = _refused(_text(401, UNKNOWN_VIEWER, headers={"WWW-Authenticate": "Bearer"}))
-        else:
-            response = await self._admit(request, handler, PAGE_PATH)
-        response.headers.update(HEADERS)
-        return response
+            return _refused(_text(401, UNKNOWN_VIEWER, headers={"WWW-Authenticate": "Bearer"}))
+        return await self._admit(request, handler, PAGE_PATH)
 
     async def _admit(self, request: web.Request, handler: Handler, path: str) -> web.StreamResponse:
         """`path`: for which the right is asked."""

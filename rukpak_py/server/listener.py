@@ -13,10 +13,11 @@ import errno
 import logging
 import socket
 import ssl
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
+from types import MappingProxyType
 from typing import Any, cast
 
 from aiohttp import web
@@ -36,6 +37,7 @@ LINGER_SECONDS = 2.0  # for which the body of a refused request is read and drop
 READ_BUFFER = 64 * 1024  # of a body that its handler has not taken yet, for each connection
 _EXHAUSTED = {errno.EMFILE, errno.ENFILE, errno.ENOBUFS, errno.ENOMEM}
 MOST_HEADERS = 64
+NO_HEADERS: Mapping[str, str] = MappingProxyType({})
 _BACKLOG = 512
 _AT_ONCE = 16  # connections that are taken before the loop goes on
 
@@ -80,16 +82,19 @@ class Listener:
         tls: Tls | None = None,
         route: Route | None = None,
         ends_with_client: bool = False,
+        refusal_headers: Mapping[str, str] = NO_HEADERS,
         **options: Any,
     ) -> None:
         """`tls`: the context for a new connection; the connection ends where there is none.
 
         `route`: may serve a connection itself, before its handshake; False: it did not. `ends_with_client`: a request
-        is cancelled when its connection ends. `options`: of aiohttp's `RequestHandler`.
+        is cancelled when its connection ends. `refusal_headers`: of answers to what is no HTTP request, which the
+        application never sees. `options`: of aiohttp's `RequestHandler`.
         """
         self._address = address
         self._settings = settings
         self._tls = tls
+        self.refusal_headers = refusal_headers
         self._route = route
         self._idle_seconds = settings.idle_seconds or settings.request_seconds
         self._options = {
@@ -263,6 +268,17 @@ class _Protocol(web.RequestHandler):
     def data_received(self, data: bytes) -> None:
         self._listener.heard(self.connection)
         super().data_received(data)
+
+    def handle_error(
+        self,
+        request: web.BaseRequest,
+        status: int = 500,
+        exc: BaseException | None = None,
+        message: str | None = None,
+    ) -> web.StreamResponse:
+        response = super().handle_error(request, status, exc, message)
+        response.headers.update(self._listener.refusal_headers)
+        return response
 
     def connection_lost(self, exc: BaseException | None) -> None:
         self._listener.lost(self.connection)

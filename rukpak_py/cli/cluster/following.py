@@ -1,7 +1,8 @@
 """Objects of ours as they change: a list, then a watch from there on, again and again, until the caller has enough.
 
 A lost connection is made again, from the version that was seen last. A version that is history means a new list, and
-so does a reader who may not watch: then it is asked for every two seconds.
+so does a reader who may not watch: then it is asked for every two seconds. An API server that starts again refuses for
+a while what it allows later, before it has read roles and definitions. A refusal is an error once it has lasted.
 """
 
 import asyncio
@@ -11,9 +12,10 @@ from dataclasses import dataclass
 from time import monotonic
 from typing import Generic, TypeVar
 
-from rukpak_py.cli.cluster.deployments import kinds_of_operator
+from rukpak_py.cli.cluster.deployments import DeploymentCommandError, kinds_of_operator
+from rukpak_py.core.errors import AccessError
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import ForbiddenError, GoneError, ServerUnavailableError
+from rukpak_py.kube.errors import GoneError, KindNotServedError, ServerUnavailableError
 from rukpak_py.kube.metadata import decode_metadata
 from rukpak_py.kube.pace import Backoff
 from rukpak_py.kube.resources import Resource
@@ -23,7 +25,9 @@ T = TypeVar("T")
 IDLE_SECONDS = 90.0  # bookmarks come every minute
 POLL_SECONDS = 2.0  # for one who may list, and not watch
 SHORT_SECONDS = 1.0  # a watch that ends sooner is not opened again at once
+REFUSED_SECONDS = 30.0  # since the last answer: from then on a refusal is meant
 PAGE = 50
+REFUSED = (AccessError, KindNotServedError, DeploymentCommandError)
 _NAME_OF_OUR_KIND = "metadata.name"
 
 
@@ -35,37 +39,55 @@ class Seen(Generic[T]):
     is_all: bool
 
 
+class Refusals:
+    """Since the last answer."""
+
+    def __init__(self) -> None:
+        self.answered()
+
+    def answered(self) -> None:
+        self._last_answer = monotonic()
+
+    @property
+    def have_lasted(self) -> bool:
+        return monotonic() - self._last_answer >= REFUSED_SECONDS
+
+
 async def follow(
     client: Client, resource: Resource, read: Callable[[bytes], T], *, name: str = "", label_selector: str = ""
 ) -> AsyncGenerator[Seen[T], None]:
     """Never ends by itself. `name`: of the only object that matters. `read`: what is kept of an object.
 
     ServerUnavailableError: there was no answer to the first list. Later ones are asked for again.
+    With `name`, the rights to that one object are enough.
     """
     selection = {"labelSelector": label_selector} if label_selector else {}
     if name:
         selection["fieldSelector"] = f"{_NAME_OF_OUR_KIND}={name}"
     backoff = Backoff(first=0.5, limit=10.0)
     version, found = await _listed(client, resource, read, selection)
+    refusals = Refusals()
     yield Seen(objects=found, is_all=True)
     while True:
         try:
             if not version:
                 version, found = await _listed(client, resource, read, selection)
+                refusals.answered()
                 yield Seen(objects=found, is_all=True)
             began = monotonic()
             async with aclosing(_changes(client, resource, read, {**selection, "resourceVersion": version})) as changes:
                 async for newer, seen in changes:
                     version = newer
                     backoff.reset()
+                    refusals.answered()
                     if seen.objects:
                         yield seen
             await asyncio.sleep(max(0.0, SHORT_SECONDS - (monotonic() - began)))
         except GoneError:
             version = ""
             await asyncio.sleep(backoff.next())
-        except ForbiddenError:
-            if not version:
+        except REFUSED:
+            if not version and refusals.have_lasted:
                 raise
             version = ""
             await asyncio.sleep(POLL_SECONDS)

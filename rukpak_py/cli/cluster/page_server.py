@@ -28,10 +28,11 @@ from rukpak_py.core.limits import Limits
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
 from rukpak_py.server.listener import Address, Listener, PortSettings
-from rukpak_py.server.page.application import HEADERS, Page, Viewer
+from rukpak_py.server.page.application import HEADERS, Page, Viewer, protection
 from rukpak_py.server.page.markup import document, element
 
 HOST = "127.0.0.1"
+HTTP_PORT = "80"  # browsers leave it out
 CONNECTIONS = 64
 IDLE_SECONDS = 30.0
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
@@ -72,13 +73,16 @@ class LoopbackPage:
         page = Page(viewers, limits=limits, troubleshooting=troubleshooting)
         app = web.Application(middlewares=[self._guard])
         app.router.add_routes(page.routes(f"/{self._secret}"))
+        app.on_response_prepare.append(protection("/"))
         settings = PortSettings(
             name="page",
             connections=CONNECTIONS,
             request_seconds=float(limits.request_seconds),
             idle_seconds=IDLE_SECONDS,
         )
-        self._listener = Listener(app, Address(host=HOST, port=port), settings, ends_with_client=True)
+        self._listener = Listener(
+            app, Address(host=HOST, port=port), settings, ends_with_client=True, refusal_headers=HEADERS
+        )
 
     @property
     def url(self) -> str:
@@ -94,8 +98,7 @@ class LoopbackPage:
 
     @web.middleware
     async def _guard(self, request: web.Request, handler: Handler) -> web.StreamResponse:
-        name, _, port = request.headers.get("Host", "").rpartition(":")
-        if name not in {HOST, "localhost"} or port != str(self._listener.port):
+        if not is_loopback(request.headers.get("Host", ""), self._listener.port):
             return _refused(403, "The host of the address must be 127.0.0.1 or localhost.")
         shown = request.path.lstrip("/").partition("/")[0]
         if not hmac.compare_digest(shown.encode(errors="replace"), self._secret.encode()):
@@ -103,11 +106,17 @@ class LoopbackPage:
         try:
             return await handler(request)
         except web.HTTPException as error:
-            return _refused(error.status, error.reason)
+            return _refused(error.status, error.reason, allowed=error.headers.get("Allow", ""))
 
 
-def _refused(status: int, text: str) -> web.Response:
-    response = web.Response(status=status, text=f"{text}\n", headers=HEADERS)
+def is_loopback(host: str, port: int) -> bool:
+    """Whether the Host of a request names this server, by a name that no other site can have."""
+    name, _, shown = host.partition(":")
+    return name in {HOST, "localhost"} and (shown or HTTP_PORT) == str(port)
+
+
+def _refused(status: int, text: str, *, allowed: str = "") -> web.Response:
+    response = web.Response(status=status, text=f"{text}\n", headers={"Allow": allowed} if allowed else None)
     response.force_close()
     return response
 

@@ -6,7 +6,7 @@ from contextlib import suppress
 
 from rukpak_py.api.reading import read_bundle_deployment
 from rukpak_py.cli.cluster.deployments import DeploymentCommandError, kinds_of_operator
-from rukpak_py.cli.cluster.following import follow
+from rukpak_py.cli.cluster.following import REFUSED, Refusals, follow
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.diagnosis.model import DeploymentView
 from rukpak_py.diagnosis.reading import read_view
@@ -30,12 +30,12 @@ async def view_of(client: Client, name: str, *, discovery: Discovery | None = No
 async def views_of(client: Client, name: str) -> AsyncGenerator[DeploymentView, None]:
     """A view whenever the deployment changes, and every five seconds; it ends with the deployment.
 
-    DeploymentCommandError: there was none from the start. A server that does not answer is asked again.
+    DeploymentCommandError: there was none from the start. A server that does not answer is asked again, and so is one
+    that refuses, for half a minute.
     """
     discovery = Discovery(client)
-    await discovery.refresh()
     yield await view_of(client, name, discovery=discovery)
-    changed = asyncio.Event()
+    changed, refusals = asyncio.Event(), Refusals()
     following = asyncio.create_task(_notify(client, name, changed))
     try:
         while True:
@@ -44,12 +44,17 @@ async def views_of(client: Client, name: str) -> AsyncGenerator[DeploymentView, 
                     await changed.wait()
             changed.clear()
             try:
-                await discovery.refresh()
-                yield await view_of(client, name, discovery=discovery)
-            except DeploymentCommandError:
+                view = await read_view(client, name, discovery=discovery)
+            except NotFoundError:
                 return
+            except REFUSED:
+                if refusals.have_lasted:
+                    raise
             except UnavailableError:
                 continue
+            else:
+                refusals.answered()
+                yield view
     finally:
         following.cancel()
         await asyncio.gather(following, return_exceptions=True)

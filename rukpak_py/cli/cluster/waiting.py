@@ -1,11 +1,13 @@
 """`rukpakctl wait`: until BundleDeployments are as they should be, or can no longer become so by themselves.
 
 The object that users edit is watched: of one that a BundleInstance owns, that instance, whose conditions are those of
-the deployment for its own generations.
+the deployment for its own generations. One of the same name and another uid means that the first one was deleted.
+
+The time is for all requests, and at the end a few seconds more for the reason.
 """
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
 from contextlib import aclosing, suppress
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,6 +30,7 @@ from rukpak_py.kube.errors import NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS, BUNDLE_INSTANCES, Resource
 
 Edited = BundleDeployment | BundleInstance
+WHY_SECONDS = 5.0
 Tell = Callable[[str, str], None]  # the name of a deployment, and what became of it
 
 
@@ -100,36 +103,44 @@ async def wait_for_all(client: Client, names: Sequence[str], goal: Goal, *, seco
 
 
 async def wait_for(client: Client, name: str, goal: Goal, *, seconds: float, tell: Tell) -> None:
-    try:
-        resource = await _edited(client, name)
-    except NotFoundError as error:
-        if goal is Goal.DELETED:
-            tell(name, "deleted")
-            return
-        raise DeploymentCommandError(f"there is no BundleDeployment {name}") from error
-    said = ""
+    said, is_over = "the API server did not answer in time", False
     with suppress(TimeoutError):
-        async with asyncio.timeout(seconds), aclosing(follow(client, resource, _reader(resource), name=name)) as seen:
-            async for one in seen:
-                if not one.is_all and name not in one.objects:
-                    continue
-                found = waited(goal, one.objects.get(name))
+        async with asyncio.timeout(seconds), aclosing(_progress(client, name, goal)) as steps:
+            async for found in steps:
                 if found.text != said:
                     said = found.text
                     tell(name, said)
-                match found.progress:
-                    case Progress.REACHED:
-                        return
-                    case Progress.FAILED:
-                        raise WaitError(f"{name} is {await why_of(client, name, otherwise=said)}")
-    raise WaitError(f"{name} is not {_wish(goal)} within {seconds:g} s: {await why_of(client, name, otherwise=said)}")
+                if found.progress is Progress.REACHED:
+                    return
+                is_over = found.progress is Progress.FAILED
+                if is_over:
+                    break
+    so_far = "" if is_over else f"not {_wish(goal)} within {seconds:g} s: "
+    raise WaitError(f"{name} is {so_far}{await why_of(client, name, otherwise=said)}")
+
+
+async def _progress(client: Client, name: str, goal: Goal) -> AsyncGenerator[Waited, None]:
+    try:
+        resource, uid = await _edited(client, name)
+    except NotFoundError as error:
+        if goal is not Goal.DELETED:
+            raise DeploymentCommandError(f"there is no BundleDeployment {name}") from error
+        yield waited(goal, None)
+        return
+    async with aclosing(follow(client, resource, _reader(resource), name=name)) as seen:
+        async for one in seen:
+            if one.is_all or name in one.objects:
+                found = one.objects.get(name)
+                is_another = goal is Goal.DELETED and found is not None and found.metadata.uid != uid
+                yield waited(goal, None if is_another else found)
 
 
 async def why_of(client: Client, name: str, *, otherwise: str) -> str:
-    """The state with the sentence of `rukpakctl why` and its way out."""
+    """The state with the sentence of `rukpakctl why` and its way out, where they can be read in a few seconds."""
     try:
-        view = await read_view(client, name)
-    except RukPakError:
+        async with asyncio.timeout(WHY_SECONDS):
+            view = await read_view(client, name)
+    except (RukPakError, TimeoutError):
         return otherwise
     found = explain(view)
     return " ".join(part for part in (f"{found.state}: {found.sentence}.".replace("..", "."), found.to_do) if part)
@@ -139,15 +150,15 @@ def _wish(goal: Goal) -> str:
     return "upgraded and ready" if goal is Goal.UPGRADE else goal.value
 
 
-async def _edited(client: Client, name: str) -> Resource:
+async def _edited(client: Client, name: str) -> tuple[Resource, str]:
     """NotFoundError: there is neither a BundleDeployment nor a BundleInstance of the name."""
     with kinds_of_operator():
         try:
             await client.get_metadata(BUNDLE_DEPLOYMENTS, "", name)
         except NotFoundError:
-            await client.get_metadata(BUNDLE_INSTANCES, "", name)
-            return BUNDLE_INSTANCES
-    return (await read_deployment(client, name)).resource
+            return BUNDLE_INSTANCES, (await client.get_metadata(BUNDLE_INSTANCES, "", name)).uid
+    found = await read_deployment(client, name)
+    return found.resource, found.edited.metadata.uid
 
 
 def _reader(resource: Resource) -> Callable[[bytes], Edited]:

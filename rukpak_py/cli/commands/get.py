@@ -53,7 +53,8 @@ def get(
 
     With --watch a terminal shows the list as it is now; elsewhere each change is a line, and with -o json an object.
 
-    This needs list on bundledeployments; with names, get; with --watch, list and watch.
+    This needs list on bundledeployments; with names, get; with --watch, list and watch. For names, rights to these
+    objects alone are enough.
     """
     from rukpak_py.cli.cluster.overview import read_rows  # noqa: PLC0415 - other commands must not pay for it
     from rukpak_py.cli.cluster.session import with_client  # noqa: PLC0415 - the same

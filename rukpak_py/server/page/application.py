@@ -48,6 +48,16 @@ HEADERS: Mapping[str, str] = {
 }
 
 
+def protection(prefix: str) -> Callable[[web.Request, web.StreamResponse], Awaitable[None]]:
+    """Set the headers of every answer below the path, refusals and failures among them. For `on_response_prepare`."""
+
+    async def protect(request: web.Request, response: web.StreamResponse) -> None:
+        if request.path.startswith(prefix):
+            response.headers.update(HEADERS)
+
+    return protect
+
+
 class Viewer(Protocol):
     """For whom a page is made. `name`, `server`: what the header shows of user and API server; empty: nothing.
 
@@ -129,7 +139,6 @@ class Page:
 
     async def _one(self, asked: _Asked) -> bytes:
         viewer, name = asked.viewer, asked.request.match_info["name"]
-        await viewer.discovery.refresh()
         view = await read_view(viewer.client, name, discovery=viewer.discovery)
         return deployment_page(asked.frame, view, asked.now)
 
@@ -160,17 +169,15 @@ def _refusal(frame: Frame, error: RukPakError) -> web.Response:
             return html(503, failure(frame, "It cannot be shown", text, to_do="Reload the page later."))
 
 
-def html(status: int, body: bytes, headers: Mapping[str, str] | None = None) -> web.Response:
-    return web.Response(
-        status=status, body=body, content_type="text/html", charset="utf-8", headers={**HEADERS, **(headers or {})}
-    )
+def html(status: int, body: bytes) -> web.Response:
+    return web.Response(status=status, body=body, content_type="text/html", charset="utf-8")
 
 
 async def _static(request: web.Request) -> web.Response:
     name = request.match_info["file"]
     if name not in _FILES:
         raise web.HTTPNotFound
-    return web.Response(body=_file(name), content_type=_FILES[name], charset="utf-8", headers=HEADERS)
+    return web.Response(body=_file(name), content_type=_FILES[name], charset="utf-8")
 
 
 @cache

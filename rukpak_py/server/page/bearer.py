@@ -3,8 +3,11 @@
 A client is made for each request, of the operator's way to the API server and the viewer's token alone. No credential
 of the operator is sent for a viewer, and no user is impersonated, so a viewer sees what the API server lets them see.
 A client certificate proves who has it to this server only, and cannot be passed on.
+
+The kinds that the cluster serves are remembered for each of the last viewers. Asking costs hundreds of kilobytes.
 """
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +25,7 @@ UNKNOWN_VIEWER = (
     "The page needs your bearer token in the header Authorization, as an authenticating proxy sends it; a client"
     " certificate cannot be passed on to the API server."
 )
+REMEMBERED_VIEWERS = 16
 Plan = Callable[[web.Request, str], Awaitable[bytes | None]]
 
 
@@ -50,6 +54,14 @@ def bearer_viewers(
     connection: Connection, *, token: Callable[[web.Request], str], name: Callable[[web.Request], str], plan: Plan
 ) -> Viewers:
     """`token`, `name`: of the user that a request is from. `plan`: as GET /plans/<name> answers it."""
+    remembered = OrderedDict[str, Discovery]()
+
+    def discovery_of(client: Client, user: str) -> Discovery:
+        known = remembered.pop(user, None)
+        remembered[user] = known.with_client(client) if known is not None else Discovery(client)
+        if len(remembered) > REMEMBERED_VIEWERS:
+            remembered.popitem(last=False)
+        return remembered[user]
 
     @asynccontextmanager
     async def viewers(request: web.Request) -> AsyncIterator[Viewer]:
@@ -57,6 +69,7 @@ def bearer_viewers(
             return await plan(request, deployment)
 
         async with Client(connection.as_bearer(token(request))) as client:
-            yield _BearerViewer(client=client, name=name(request), discovery=Discovery(client), plan=plan_of)
+            user = name(request)
+            yield _BearerViewer(client=client, name=user, discovery=discovery_of(client, user), plan=plan_of)
 
     return viewers
