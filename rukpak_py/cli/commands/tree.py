@@ -19,7 +19,8 @@ from rukpak_py.cli.terminal import Exit, Style, epilog, print_json, print_lines
 def tree(*, name: str, everything: bool, watches: bool, output: str) -> int:
     """Show a BundleDeployment as a tree: its Bundles, its objects and their health.
 
-    Healthy objects of a kind are one line. A workload that is not healthy is shown with its pods.
+    Healthy objects of a kind are one line. A workload that is not healthy is shown with its pods, and the claims that
+    these wait for.
 
     All requests have your own rights, and what you may not list is a line of its own. Content of Secrets is never
     read: metadata is enough.

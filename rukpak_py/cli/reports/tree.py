@@ -1,4 +1,4 @@
-"""A BundleDeployment as a tree: its Bundles, its objects, and the pods of those that are not healthy.
+"""A BundleDeployment as a tree: its Bundles, its objects, and pods and waiting claims of those that are not healthy.
 
 Healthy objects of a kind are one line with their number, unless everything is shown; the others stand first, the worst
 at the top. A part that could not be read is a line, too.
@@ -68,6 +68,7 @@ def object_document(one: ObjectView) -> Json:
         "created": one.created or None,
         "kept": one.is_kept,
         "pods": [object_document(pod) for pod in one.children],
+        "claims": [object_document(claim) for claim in one.claims],
     }
 
 
@@ -150,7 +151,7 @@ def _object(one: ObjectView) -> _Node:
         colours=colours_of(one.state),
         created=one.created,
         message="" if one.state is State.READY else first_line(one.message),
-        below=[_object(pod) for pod in one.children],
+        below=[_object(below) for below in (*one.claims, *one.children)],
     )
 
 

@@ -65,6 +65,7 @@ def _kind(kind: GroupKind, objects: Sequence[ObjectView], now: datetime) -> Elem
 
 
 def _object(one: ObjectView, now: datetime) -> Element:
+    below = (*one.claims, *one.children)
     place = f"{one.key.namespace}/{one.key.name}" if one.key.namespace else one.key.name
     return _node(
         element("span", place, class_="name"),
@@ -72,14 +73,15 @@ def _object(one: ObjectView, now: datetime) -> Element:
         element("span", "kept, no longer in the content", class_="mark") if one.is_kept else None,
         moment(one.created, now),
         message(one.message),
-        below=_list(_pod(pod, now) for pod in one.children) if one.children else None,
+        below=_list(_below(part, now) for part in below) if below else None,
     )
 
 
-def _pod(one: ObjectView, now: datetime) -> Element:
+def _below(one: ObjectView, now: datetime) -> Element:
+    """A pod of a workload, or a claim that its pods wait for."""
     container = one.container.name if one.container is not None else ""
     return _node(
-        element("span", "Pod", class_="kind"),
+        element("span", str(one.key.group_kind), class_="kind"),
         element("span", one.key.name, class_="name"),
         state_chip(one.state),
         element("span", one.reason, class_="mark") if one.reason else None,

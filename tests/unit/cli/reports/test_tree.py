@@ -10,6 +10,7 @@ from rukpak_py.diagnosis.model import DeploymentView, State, UnreadPart
 from tests.unit.cli.streams import pipe, terminal
 from tests.unit.diagnosis.views import bundle, condition, deployment, thing, view, workload
 
+CLAIM = "PVC is not Bound. phase: Pending"
 NOW = datetime(2026, 1, 2, 3, 9, 5, tzinfo=UTC)
 ADVICE = "Deployment.apps/shop/web: object InProgress: Available: 0/1; Pod shop/web-1: container failed; look at it"
 
@@ -29,6 +30,7 @@ def shop() -> DeploymentView:
             workload(
                 message="Available: 0/1",
                 children=(thing("Pod", "web-1", State.FAILED, message="container failed"), thing("Pod", "web-2")),
+                claims=(thing("PersistentVolumeClaim", "data-web-1", State.PROGRESSING, message=CLAIM),),
             ),
         ),
         unread=(UnreadPart(part="Secret objects", why="not allowed"),),
@@ -42,21 +44,23 @@ def _no_columns(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_unhealthy_objects_are_open_and_healthy_ones_are_folded() -> None:
     assert report.lines_of(shop(), Style(pipe()), now=NOW) == [
-        "OBJECT                                     STATE        AGE",
-        "BundleDeployment shop                      in progress  5m",
+        "OBJECT                                       STATE        AGE",
+        "BundleDeployment shop                        in progress  5m",
         f"│  Unhealthy: {ADVICE}",
-        "├─ Bundle shop-2 (wanted)                  failed       5m",
+        "├─ Bundle shop-2 (wanted)                    failed       5m",
         "│     ContentError: invalid",
-        "├─ Bundle shop-1 (installed)               ready        5m",
-        "├─ Deployment.apps/shop/web                in progress  5m",
+        "├─ Bundle shop-1 (installed)                 ready        5m",
+        "├─ Deployment.apps/shop/web                  in progress  5m",
         "│  │  Available: 0/1",
-        "│  ├─ Pod shop/web-1                       failed       5m",
+        "│  ├─ PersistentVolumeClaim shop/data-web-1  in progress  5m",
+        f"│  │     {CLAIM}",
+        "│  ├─ Pod shop/web-1                         failed       5m",
         "│  │     container failed",
-        "│  └─ Pod shop/web-2                       ready        5m",
-        "├─ PersistentVolumeClaim shop/data (kept)  ready        5m",
-        "├─ ConfigMap: 2 objects                    ready        -",
-        "├─ Service shop/web                        ready        5m",
-        "└─ Secret objects                          not read     -",
+        "│  └─ Pod shop/web-2                         ready        5m",
+        "├─ PersistentVolumeClaim shop/data (kept)    ready        5m",
+        "├─ ConfigMap: 2 objects                      ready        -",
+        "├─ Service shop/web                          ready        5m",
+        "└─ Secret objects                            not read     -",
         "      not allowed",
     ]
 

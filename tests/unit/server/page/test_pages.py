@@ -2,10 +2,15 @@
 
 import xml.etree.ElementTree as ET
 from collections.abc import AsyncIterator
+from dataclasses import fields, is_dataclass, replace
+from enum import Enum
+from html.parser import HTMLParser
 from importlib import resources
 from itertools import pairwise
+from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+import msgspec
 import pytest
 
 from rukpak_py.apply.upgrade_document import (
@@ -16,6 +21,7 @@ from rukpak_py.apply.upgrade_document import (
     Sides,
     UpgradeDocument,
 )
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.diagnosis.model import DeploymentSummary, State
 from rukpak_py.server.page.deployment import deployment_page
 from rukpak_py.server.page.layout import Frame, failure
@@ -25,6 +31,12 @@ from tests.unit.server.page.test_markup import HOSTILE, INVISIBLE
 from tests.unit.server.page.views import NOW, row, view
 
 FRAME = Frame(root="./", server="https://h:1", viewer="ann")
+TAGS = frozenset(
+    {"html", "head", "meta", "title", "link", "script", "body", "header", "nav", "main", "footer", "section"}
+    | {"a", "p", "span", "div", "h1", "h2", "h3", "ul", "li", "details", "summary", "time", "code", "dl", "dt", "dd"}
+    | {"table", "caption", "thead", "tbody", "tr", "th", "td", "strong", "del", "ins"}
+    | {"form", "label", "input", "select", "option", "button"}
+)
 PENDING = {
     "digest": "sha256:1",
     "bundle": "shop-2",
@@ -78,6 +90,57 @@ def test_text_of_content_is_never_markup(text: str) -> None:
         assert not [one for one in root.iter() if any(name.startswith("on") or name == "style" for name in one.attrib)]
         assert {one.tag for one in root.iter()}.isdisjoint({"img", "svg", "style", "iframe", "object"})
         assert page.decode().replace("\n", " ").isprintable()
+
+
+@pytest.mark.parametrize("text", [one for one in (*HOSTILE, *INVISIBLE) if "\ud800" not in one])  # no JSON has it
+def test_no_string_of_a_view_is_markup(text: str) -> None:
+    """Every string of it at once: names, reasons, times, digests. An object of RBAC may have almost any name."""
+    history = [{"revision": 1, "bundle": "b", "digest": "d", "version": "1", "time": "t", "outcome": "Healthy"}]
+    poisoned = _with_strings(view(pendingUpgrade=PENDING, history=history), text)
+    for page in (
+        deployment_page(Frame(root="./", server=text, viewer=text, troubleshooting=text), poisoned, NOW),
+        list_page(FRAME, Listed(rows=[poisoned.summary]), Query(), NOW),
+        plan_page(FRAME, text, _with_strings(plan("x"), text)),
+    ):
+        found = _Markup()
+        found.feed(page.decode())
+        found.close()
+        assert found.tags <= TAGS
+        assert found.sources == {"./static/page.js"}
+        assert not any(name.startswith("on") or name in {"style", "srcdoc"} for name in found.attributes)
+        assert all(urlsplit(link).scheme in {"", "http", "https"} for link in found.links)
+
+
+class _Markup(HTMLParser):
+    """As a browser reads it, and not as XML."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags, self.attributes = set[str](), set[str]()
+        self.sources, self.links = set[str](), set[str]()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        self.attributes.update(name for name, _ in attrs)
+        self.sources.update(value or "" for name, value in attrs if name == "src")
+        self.links.update(value or "" for name, value in attrs if name in {"href", "action", "formaction"})
+
+
+def _with_strings(value: Any, text: str) -> Any:
+    if isinstance(value, Enum) or value is None:
+        return value
+    if isinstance(value, str):
+        return text
+    if isinstance(value, ObjectKey):
+        return ObjectKey(*(text for _ in value))
+    if isinstance(value, msgspec.Struct):
+        parts = {name: _with_strings(getattr(value, name), text) for name in value.__struct_fields__}
+        return msgspec.structs.replace(value, **parts)
+    if is_dataclass(value) and not isinstance(value, type):
+        return replace(value, **{one.name: _with_strings(getattr(value, one.name), text) for one in fields(value)})
+    if isinstance(value, tuple | list):
+        return type(value)(_with_strings(one, text) for one in value)
+    return value
 
 
 @pytest.mark.parametrize("state", State)
@@ -183,7 +246,8 @@ def test_deployment_page_has_why_on_top_and_opens_what_is_unhealthy() -> None:
     assert kinds == {"kind-Deployment.apps": "", "kind-ConfigMap": None, "unread": None}
     (link,) = (one for one in root.iter("a") if one.get("id") == "troubleshooting")
     assert (link.get("href") or "").startswith("https://docs.example.com/t#")
-    assert "web-1" in text_of(page)
+    assert "Pod web-1" in text_of(page)
+    assert "PersistentVolumeClaim data-web-1" in text_of(page)
     assert "1 part could not be read" in text_of(page)
 
 

@@ -67,6 +67,9 @@ def view(text: str = "said", *, ready: str = "False", **status: Any) -> Deployme
             "spec": {"provisionerClassName": PLAIN_CLASS, "source": {"type": "image", "image": {"ref": text}}},
         }
     )
+    claim = ObjectView(
+        key=ObjectKey("", "PersistentVolumeClaim", "shop", "data-web-1"), uid="v", state=State.FAILED, message=text
+    )
     pod = ObjectView(
         key=ObjectKey("", "Pod", "shop", "web-1"),
         uid="p",
@@ -76,7 +79,12 @@ def view(text: str = "said", *, ready: str = "False", **status: Any) -> Deployme
         container=FailedContainer(namespace="shop", pod="web-1", name=text, reason=text),
     )
     failing = ObjectView(
-        key=ObjectKey("apps", "Deployment", "shop", "web"), uid="o", state=State.FAILED, message=text, children=(pod,)
+        key=ObjectKey("apps", "Deployment", "shop", "web"),
+        uid="o",
+        state=State.FAILED,
+        message=text,
+        children=(pod,),
+        claims=(claim,),
     )
     fine = [
         ObjectView(key=ObjectKey("", "ConfigMap", "shop", f"c{at}"), uid=f"c{at}", state=State.READY) for at in (1, 2)
