@@ -37,6 +37,18 @@ def _histogram(name: str, labels: str, buckets: dict[str, str]) -> dict[str, str
     return {f'{name}{{{labels}, le="{bound}"}}': values for bound, values in buckets.items()}
 
 
+STALLED = 'rukpak_resource_stalled{kind="BundleDeployment", name="shop"'
+
+
+def _bundles(source: str, *ready: str) -> dict[str, str]:
+    series = dict[str, str]()
+    for at, values in enumerate(ready):
+        name = f'kind="Bundle", name="b-{at}"'
+        series[f'rukpak_resource_info{{{name}, class="c", source="{source}", version=""}}'] = "1x60"
+        series[f"rukpak_resource_ready{{{name}}}"] = values
+    return series
+
+
 CASES = [
     AlertCase(
         alert="RukPakOperatorAbsent",
@@ -140,6 +152,24 @@ CASES = [
         },
         fires={40: {"source": "image"}},
         silent=(10,),
+        value="30",
+    ),
+    # One Bundle with a wrong reference.
+    AlertCase(
+        alert="RukPakFetchesFailing",
+        series={
+            f'{FETCHES}{{source="image", result="failed"}}': "0+1x60",
+            **_bundles("image", "0x60", "1x60"),
+        },
+        silent=(20, 40, 59),
+    ),
+    AlertCase(
+        alert="RukPakFetchesFailing",
+        series={
+            f'{FETCHES}{{source="git", result="failed"}}': "0+1x60",
+            **_bundles("git", "0x60", "0x60", "1x60"),
+        },
+        fires={40: {"source": "git"}},
         value="30",
     ),
     AlertCase(
@@ -247,6 +277,21 @@ CASES = [
             'rukpak_resource_ready{kind="Bundle", name="shop-1"}': "0x50",
         },
         silent=(30, 49),
+    ),
+    # Stalled in two of three scrapes, and with one reason after the other.
+    AlertCase(
+        alert="RukPakDeploymentNotReady",
+        series={READY: "0x60", f'{STALLED}, reason="Conflict"}}': "1 1 _ " * 20},
+        fires={30: SHOP, 59: SHOP},
+    ),
+    AlertCase(
+        alert="RukPakDeploymentNotReady",
+        series={
+            READY: "0x60",
+            f'{STALLED}, reason="Conflict"}}': "1 1 1 _ _ _ " * 10,
+            f'{STALLED}, reason="ContentError"}}': "_ _ _ 1 1 1 " * 10,
+        },
+        fires={30: SHOP, 59: SHOP},
     ),
     AlertCase(
         alert="RukPakDeploymentStalled",
