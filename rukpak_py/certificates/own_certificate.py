@@ -235,7 +235,7 @@ class CertificateKeeper:
         found = await (self._repair() if leading else self._read())
         if found is not None:
             self._site.in_use = found
-            _export_expiry(found)
+            export_expiry(found)
 
     async def _repair(self) -> ServingPair | None:
         site, before = self._site, self._site.written
@@ -287,11 +287,14 @@ def served(secret: StoredObject | None, trust: bytes) -> ServingPair | None:
     return ServingPair(pair=pair, trust=x509.issuers(pair.certificate, trust))
 
 
-def _export_expiry(served: ServingPair) -> None:
+def export_expiry(served: ServingPair) -> None:
     authorities = x509.split(served.trust)
     for name, certificates in ((SecretName.SERVING, [served.pair.certificate]), (SecretName.CA, authorities)):
         ends = [end.timestamp() for one in certificates if (end := x509.expiry(one)) is not None]
-        CERTIFICATE_EXPIRY.labels(name).set(max(ends, default=0.0))
+        if ends:
+            CERTIFICATE_EXPIRY.labels(name).set(max(ends))
+        else:  # no authority that is trusted has signed it: nothing expires
+            CERTIFICATE_EXPIRY.remove(name)
 
 
 def pair_of(secret: StoredObject | None) -> KeyPair:

@@ -203,12 +203,13 @@ class PolicyGuard:
         if former is not None and former.era == Era(identity, self._gaps):
             return Standing(began=began, era=former.era, since=former.since, changed=former.changed)
         now = await server_time(self._client)
+        answered = _now()  # not `began`: slow answers would make the policies older than they are
         if former is None:
             changed = max(last_change(one, now) for one in heads.values())
-            since = began - max(now - changed, 0.0) if isfinite(now) else began  # else they may be new
+            since = answered - max(now - changed, 0.0) if isfinite(now) else answered  # else they may be new
             return Standing(began=began, era=Era(identity, self._gaps), since=since, changed=changed)
         self._gaps += former.is_in_force  # they were made again, or changed and changed back
-        return Standing(began=began, era=Era(identity, self._gaps), since=began, changed=now)
+        return Standing(began=began, era=Era(identity, self._gaps), since=answered, changed=now)
 
     def _tell(self, standing: Standing, *, is_news: bool) -> None:
         if standing.is_in_force:

@@ -11,14 +11,14 @@ import orjson
 import pytest
 
 from rukpak_py.api.names import CA_KEY, SecretName
-from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings
+from rukpak_py.certificates.own_certificate import CertificateKeeper, KeeperSettings, ServingPair, export_expiry
 from rukpak_py.certificates.own_webhooks import OurWebhooks, own_certificate
 from rukpak_py.core import x509
 from rukpak_py.core.errors import UnavailableError
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.errors import AlreadyExistsError, ErrorAnswer, NotFoundError, StaleError
 from rukpak_py.kube.resources import SECRETS, Resource
-from tests.scrapes import value
+from tests.scrapes import samples, value
 
 HOSTS = ("localhost",)
 PROPAGATION = timedelta(seconds=60)
@@ -533,3 +533,12 @@ async def test_expiries_are_exported_once_there_is_something_to_serve(
     name = "rukpak_certificate_expiry_timestamp_seconds"
     assert value(name, name=SecretName.SERVING) == served.timestamp()
     assert value(name, name=SecretName.CA) == authority.timestamp()
+
+
+async def test_without_a_trusted_issuer_no_authority_expires(cluster: Cluster, keeper: CertificateKeeper) -> None:
+    """A time of 1970 would be an alert about a certificate that has expired."""
+    await keeper.keep(leading=True)
+    assert keeper.pair is not None
+    export_expiry(ServingPair(pair=keeper.pair, trust=b""))
+    (labels,) = samples("rukpak_certificate_expiry_timestamp_seconds")
+    assert dict(labels) == {"name": SecretName.SERVING}
