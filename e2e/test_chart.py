@@ -142,6 +142,28 @@ def test_the_image_is_named_by_tag_or_digest(helm: Path, settings: list[str], ex
     assert pod["containers"][0]["image"] == expected
 
 
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], (False, "")),
+        (["page.troubleshootingUrl=https://d.example/t"], (False, "")),
+        (["page.enabled=true"], (True, "")),
+        (["page.enabled=true", "page.troubleshootingUrl=https://d.example/t"], (True, "https://d.example/t")),
+    ],
+)
+def test_the_page_is_served_where_it_is_enabled(helm: Path, given: list[str], expected: tuple[bool, str]) -> None:
+    """By the server of Service core: nothing else changes."""
+    shipped, without = rendered(helm, *given), rendered(helm)
+    (container,) = shipped["Deployment/core"]["spec"]["template"]["spec"]["containers"]
+    settings = read_settings([argument for argument in container["args"] if "$(" not in argument], {})
+    assert (settings.page, settings.page_troubleshooting) == expected
+    (behind,) = (one["targetPort"] for one in shipped["Service/core"]["spec"]["ports"] if one["name"] == "https")
+    ports = {one["name"]: one["containerPort"] for one in container["ports"]}
+    assert ports[behind] == settings.content.port
+    changed = [name for name in shipped if shipped[name] != without[name]]
+    assert changed == (["Deployment/core"] if settings.page else [])
+
+
 @pytest.mark.parametrize("kind", ["configMap", "secret"])
 def test_clients_of_the_webhook_reach_the_operator(helm: Path, kind: str) -> None:
     given = [f"webhook.clientCA.{kind}=clients", "webhook.clientCA.names={kube-apiserver,other}"]

@@ -3,9 +3,14 @@
 
 from __future__ import annotations
 
+import base64
 import re
 import shutil
+import ssl
 import subprocess
+import urllib.error
+import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -136,3 +141,71 @@ def test_an_operator_that_has_just_been_replaced_is_waited_for(
 def test_an_operator_that_is_not_there_is_told(directory: Path, environment: Mapping[str, str]) -> None:
     ran = rukpakctl("run", NAME, directory, "--system-namespace=default", environment=environment, status=3)
     assert "get rukpak certificate authority" in ran.stderr
+
+
+@contextmanager
+def started(*command: str | Path, environment: Mapping[str, str]) -> Iterator[str]:
+    """A program that runs until it is asked to end; the first line that it prints."""
+    with subprocess.Popen(command, env=dict(environment), stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            yield process.stdout.readline().strip()
+        finally:
+            process.terminate()
+
+
+def asked(url: str, tls: ssl.SSLContext | None = None, **headers: str) -> tuple[int, str]:
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - of this machine
+    try:
+        with urllib.request.urlopen(request, timeout=60, context=tls) as answer:  # noqa: S310 - the same
+            return answer.status, answer.read().decode()
+    except urllib.error.HTTPError as error:
+        return error.code, error.read().decode()
+
+
+def test_the_page_of_the_viewer_has_the_plan_of_the_operator(
+    kubectl: Kubectl, directory: Path, environment: Mapping[str, str]
+) -> None:
+    """`rukpakctl ui` asks for it by a port-forward, as it shows an upgrade that waits."""
+    merge = ("patch", "bundledeployment", NAME, "--type=merge")
+    kubectl.run(*merge, '--patch={"spec":{"upgrades":{"approval":"Manual"}}}')
+    manifest = directory / "manifests/notes.yaml"
+    manifest.write_text(manifest.read_text().replace("second:", "third:"))
+    uploaded(rukpakctl("run", NAME, directory, "--no-wait", environment=environment).stdout)
+
+    def digest() -> str:
+        return str(kubectl.get("bundledeployment", NAME)["status"].get("pendingUpgrade", {}).get("digest", ""))
+
+    eventually(digest, what="an upgrade waits", seconds=120)
+    with started(ROOT / ".venv/bin/rukpakctl", "ui", environment=environment) as url:
+        assert digest() in asked(f"{url}deployments/{NAME}")[1]
+        status, text = asked(f"{url}deployments/{NAME}/plan")
+    assert (status, digest() in text) == (200, True), text
+    kubectl.run(*merge, '--patch={"spec":{"upgrades":null}}')
+
+
+def test_the_page_is_behind_the_service_where_the_chart_enables_it(
+    release: Release, kubectl: Kubectl, environment: Mapping[str, str]
+) -> None:
+    def page(**headers: str) -> tuple[int, str]:
+        port = free_ports(["page"], "127.0.0.1")["page"]
+        forward = [kubectl.program, "--namespace", chart.NAMESPACE, "port-forward", "service/core", f"{port}:https"]
+        with started(*forward, environment=environment):
+            authority = kubectl.get("secret", "rukpak-ca", "--namespace", chart.NAMESPACE)["data"]["ca.crt"]
+            tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
+            return asked(f"https://localhost:{port}/ui/", tls, **headers)
+
+    kubectl.run("--namespace", chart.NAMESPACE, "create", "serviceaccount", "viewer")
+    token = kubectl.run("--namespace", chart.NAMESPACE, "create", "token", "viewer").strip()
+    bearer = {"Authorization": f"Bearer {token}"}
+    assert page(**bearer)[0] != 200
+    release.upgrade("page.enabled=true")
+    kubectl.run("create", "clusterrole", "viewer", "--verb=get,list", "--resource=bundledeployments.core.rukpak.io")
+    subject = f"--serviceaccount={chart.NAMESPACE}:viewer"
+    kubectl.run("create", "clusterrolebinding", "viewer", "--clusterrole=viewer", subject)
+    try:
+        assert page()[0] == 401
+        status, text = page(**bearer)
+        assert (status, NAME in text) == (200, True), text
+    finally:
+        kubectl.run("delete", "clusterrolebinding/viewer", "clusterrole/viewer")

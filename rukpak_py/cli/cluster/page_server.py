@@ -27,6 +27,7 @@ from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.core.limits import Limits
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 from rukpak_py.server.listener import Address, Listener, PortSettings
 from rukpak_py.server.page.application import HEADERS, Page, Viewer, protection
 from rukpak_py.server.page.markup import document, element
@@ -56,6 +57,7 @@ class _KubeconfigViewer:
         return self.cluster.client
 
     async def plan_of(self, deployment: str) -> UpgradeDocument | None:
+        await self.client.get_metadata(BUNDLE_DEPLOYMENTS, "", deployment)  # one that is not there is a NotFoundError
         return await planned_upgrade(self.cluster, deployment)
 
 
