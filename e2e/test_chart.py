@@ -152,7 +152,7 @@ def test_the_image_is_named_by_tag_or_digest(helm: Path, settings: list[str], ex
     ],
 )
 def test_the_page_is_served_where_it_is_enabled(helm: Path, given: list[str], expected: tuple[bool, str]) -> None:
-    """By the server of Service core: nothing else changes."""
+    """The server of Service core has it; nothing else changes."""
     shipped, without = rendered(helm, *given), rendered(helm)
     (container,) = shipped["Deployment/core"]["spec"]["template"]["spec"]["containers"]
     settings = read_settings([argument for argument in container["args"] if "$(" not in argument], {})

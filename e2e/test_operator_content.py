@@ -189,8 +189,8 @@ def test_the_page_is_behind_the_service_where_the_chart_enables_it(
 ) -> None:
     def page(**headers: str) -> tuple[int, str]:
         port = free_ports(["page"], "127.0.0.1")["page"]
-        forward = [kubectl.program, "--namespace", chart.NAMESPACE, "port-forward", "service/core", f"{port}:https"]
-        with started(*forward, environment=environment):
+        forward = ("--namespace", chart.NAMESPACE, "port-forward", "service/core", f"{port}:https")
+        with started(kubectl.program, *forward, environment=environment):
             authority = kubectl.get("secret", "rukpak-ca", "--namespace", chart.NAMESPACE)["data"]["ca.crt"]
             tls = ssl.create_default_context(cadata=base64.b64decode(authority).decode())
             return asked(f"https://localhost:{port}/ui/", tls, **headers)

@@ -52,7 +52,7 @@ async def rows_of(
 
 
 async def _seen(client: Client, names: Sequence[str]) -> AsyncGenerator[tuple[str, Seen[DeploymentSummary]], None]:
-    """What was seen, and of which name; empty: of all."""
+    """Pairs of a name and what was seen of it; the empty name stands for all."""
     news = asyncio.Queue[tuple[str, Seen[DeploymentSummary] | Exception]](maxsize=1)
 
     async def watch(name: str) -> None:

@@ -40,7 +40,7 @@ PAGES = 5
 
 
 class Markup(HTMLParser):
-    """What a browser makes of a page."""
+    """A page as a browser understands it."""
 
     def __init__(self, page: str) -> None:
         super().__init__()
