@@ -56,7 +56,8 @@ def page() -> str:
         profile = rule_sets.PROFILE_OF.get(family.title)
         sections += _table(family.title + (f" (`--profile {profile}`)" if profile else ""), _rows(family))
     sections += [PLAIN, ""]
-    for family in (object_rules.FAMILY, *validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY):
+    further: tuple[Family[Any], ...] = (*validation.PLAIN_FAMILIES, *validation.HELM_FAMILIES, validation.FILE_FAMILY)
+    for family in (*object_rules.FAMILIES, *further):
         sections += _table(family.title, _rows(family))
     sections += [
         CATALOGS,

@@ -171,7 +171,7 @@ class Locator:
             path=path_text(place.path) if place is not None else "",
             document=place.document if place is not None else 0,
             error_only_in=only_in,
-            fix=problem.fix,
+            fix=problem.fix if line else None,
         )
 
     def line_and_column(self, place: Place) -> tuple[int, int]:

@@ -22,7 +22,7 @@ from rukpak_py.formats.helm.rendered_rules import RenderedChart
 from rukpak_py.formats.helm.rules import ChartReading
 from rukpak_py.formats.manifests import MANIFESTS
 from rukpak_py.formats.object_rules import rules as object_rules
-from rukpak_py.formats.object_rules.rules import Judged
+from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.plain_rules import PlainReading
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.made_names import service_name
@@ -46,6 +46,13 @@ FORMER_IDS: Final[Mapping[str, str]] = {
     "RV1-319": "RV1-910",
     "RV1-401": "RV1-004",
     "RV1-709": "RV1-003",
+    "RV1-970": "OBJ-013",
+    "RV1-975": "OBJ-016",
+    "RV1-976": "OBJ-017",
+    "RV1-977": "OBJ-018",
+    "RV1-978": "OBJ-014",
+    "RV1-979": "OBJ-015",
+    "RV1-981": "OBJ-020",
 }
 # Whatever other rules say at their place, or inside it, follows from them.
 _UNREAD: Final = (WRONG_TYPE.id, LAYOUT.id, METADATA.id)
@@ -86,7 +93,7 @@ def keys_are_given_once(files: Files) -> Iterator[Problem]:
 ALL_FAMILIES: Final[tuple[Family[Any], ...]] = (
     *rule_sets.ALL,
     FILE_FAMILY,
-    object_rules.FAMILY,
+    *object_rules.FAMILIES,
     *PLAIN_FAMILIES,
     *HELM_FAMILIES,
 )
@@ -131,7 +138,7 @@ def _of_chart(reading: ChartReading, locator: Locator, *, is_directory: bool, li
     yield from judge(CHART_FAMILIES, reading, locator)
     rendered = RenderedChart.of(reading, limits, is_directory=is_directory)
     yield from judge((rendered_rules.FAMILY,), rendered, locator)
-    yield from judge((object_rules.FAMILY,), rendered.judged, locator)
+    yield from judge(object_rules.FAMILIES, rendered.judged, locator)
 
 
 def _of_plain(reading: PlainReading, locator: Locator) -> Iterator[Finding]:
@@ -139,7 +146,7 @@ def _of_plain(reading: PlainReading, locator: Locator) -> Iterator[Finding]:
     judged = Judged()
     for document in reading.manifests:
         judged.add(document)
-    yield from judge((object_rules.FAMILY,), judged, locator)
+    yield from judge(object_rules.FAMILIES, judged, locator)
 
 
 def arranged(findings: Iterable[Finding]) -> list[Finding]:
@@ -176,7 +183,7 @@ def _by_rules(
     refusing = [family for profile, family in rule_sets.REQUEST_FAMILIES_OF.items() if profile in profiles]
     yield from judge((*rule_sets.REQUEST_FAMILIES, *refusing), request, locator)
     yield from judge(rule_sets.BUNDLE_FAMILIES, reading.bundle, locator)
-    yield from judge((object_rules.FAMILY,), _objects_of(reading.bundle), locator)
+    yield from judge(object_rules.FAMILIES, _objects_of(reading.bundle), locator)
 
 
 def _objects_of(bundle: RegistryBundle) -> Judged:
@@ -193,9 +200,9 @@ def _objects_of(bundle: RegistryBundle) -> Judged:
         # OLM, and we, set the limit of the history ourselves.
         spec = {key: value for key, value in entry.spec.items() if key != "revisionHistoryLimit"}
         place = csv.document.place(*entry.path, "spec")
-        judged.add_part(spec, "DeploymentSpec", place, has_volumes=entry.name not in serving)
+        judged.add_deployment(spec, place, has_volumes=entry.name not in serving)
     for permission in (*csv.permissions, *csv.cluster_permissions):  # in the whole cluster both are ClusterRoles
-        judged.add_part({"rules": permission.rules}, "ClusterRole", csv.document.place(*permission.path))
+        judged.add_role({"rules": permission.rules}, csv.document.place(*permission.path))
     for webhook in csv.webhooks:
         selector, place = webhook.typed.get("objectSelector") or {}, csv.document.place(*webhook.path, "objectSelector")
         judged.add_part(selector, "LabelSelector", place)

@@ -33,7 +33,7 @@ ERRORS_OF_RENDERED = {
     "RV1-935": "the API server refuses the role",
     "RV1-938": "the API server refuses the webhook configuration",
     "RV1-943": "the operator cannot tell of which kind the object is",
-    "RV1-970": "the kubelet cannot parse the image, and starts no container",
+    "OBJ-013": "the kubelet cannot parse the image, and starts no container",
     **dict.fromkeys((rule.id for rule in object_rules.FAMILY.rules), "the API server refuses the object"),
 }
 

@@ -20,7 +20,7 @@ from rukpak_py.formats.helm.process import HelmProgram
 from rukpak_py.formats.helm.render import RaisedByChartError, render_chart
 from rukpak_py.formats.helm.request import DEFAULT_RELEASE, HelmRequest
 from rukpak_py.formats.helm.rules import ChartReading
-from rukpak_py.formats.object_rules.rules import Judged
+from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.rules import Family, Place, Problem
 
 TEMPLATES: Final = "HELM-005"

@@ -1,64 +1,18 @@
 """Rules for objects of the API server's own kinds, whatever brings them: what its validation refuses."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
-from typing import Any, Final
+from typing import Final
 
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.crds.rules import problems_of
-from rukpak_py.formats.documents import Document
-from rukpak_py.formats.object_rules import defects
+from rukpak_py.formats.object_rules import custom_objects, images, ports, rights
+from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.object_rules.kinds import kind_defect
-from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
-from rukpak_py.formats.object_rules.schemas import schemas
-from rukpak_py.formats.rules import Family, Place, Problem, path_text
+from rukpak_py.formats.object_rules.parts import Sort
+from rukpak_py.formats.rules import Family, Problem
 
-FAMILY: "Family[Judged]" = Family(title="What an API server refuses", origin="Kubernetes")
+FAMILY: Family[Judged] = Family(title="What an API server refuses", origin="Kubernetes")
 PREFIX: Final = "OBJ-"
-_BETWEEN: Final = frozenset({Sort.REPEATED, Sort.REFERENCE})
-_VOLUMES: Final = frozenset({"volumes", "volumeMounts"})
-
-
-@dataclass(kw_only=True)
-class Judged:
-    """Documents that were judged, and what was found. Each document once: a rule is a sort of defects."""
-
-    documents: list[Document] = field(default_factory=list)
-    found: list[tuple[Sort, Problem]] = field(default_factory=list)
-    definitions: list[Problem] = field(default_factory=list)  # of CRDs, beside their schemas
-
-    def add(self, document: Document, *, title: str = "") -> None:
-        """`title`: of an object that stands in no file, for its messages; it has no lines either."""
-        self.documents.append(document)
-        self.definitions += [_titled(one, title) for one in problems_of(document)]
-        for one in defects.of_object(document.manifest):
-            problem = _problem(one, document.place())
-            self.found.append((one.sort, _titled(problem, f"{title}{path_text(one.path)}: " if title else "")))
-
-    def add_schemas(self, document: Document) -> None:
-        """The schemas of a CRD alone."""
-        part = Part("CustomResourceDefinition", document.manifest, ())
-        self.found += [(one.sort, _problem(one, document.place())) for one in islice(schemas(part), defects.MOST)]
-
-    def add_part(self, value: Any, type_name: str, place: Place, *, has_volumes: bool = True) -> None:
-        """`has_volumes`: else others are mounted in their place, and what refers to them says nothing."""
-        for one in defects.of_part(value, type_name):
-            if has_volumes or one.sort not in _BETWEEN or not _VOLUMES.intersection(one.path):
-                self.found.append((one.sort, _problem(one, place)))
-
-    def of(self, sort: Sort) -> Iterator[Problem]:
-        return (problem for found, problem in self.found if found is sort)
-
-
-def _titled(problem: Problem, title: str) -> Problem:
-    return replace(problem, message=f"{title}{problem.message}", at=(0, 0)) if title else problem
-
-
-def _problem(defect: Defect, place: Place) -> Problem:
-    at = replace(place, path=(*place.path, *defect.path), on_key=defect.on_key)
-    return Problem(message=defect.message, place=at, hint=defect.hint or None, fix=defect.fix)
 
 
 _RULES: Final = (
@@ -130,8 +84,16 @@ def definitions_are_valid(judged: Judged) -> Iterator[Problem]:
 
 
 def _of_kinds(judged: Judged, *, is_removed: bool) -> Iterator[Problem]:
-    for document in judged.documents:
-        found = kind_defect(document.manifest)
+    for one in judged.objects:
+        found = kind_defect(one.document.manifest)
         if found is not None and found.is_removed is is_removed:
-            place = document.place(found.field)
-            yield Problem(message=found.message, place=place, hint=found.hint or None, fix=found.fix)
+            yield one.origin.problem(found.message, found.field, hint=found.hint or None, fix=found.fix)
+
+
+FAMILIES: Final[tuple[Family[Judged], ...]] = (
+    FAMILY,
+    images.FAMILY,
+    ports.FAMILY,
+    rights.FAMILY,
+    custom_objects.FAMILY,
+)

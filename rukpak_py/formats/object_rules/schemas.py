@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
+from rukpak_py.formats.crds.values import problem_of_pattern, unfit
 from rukpak_py.formats.json_fields import Json
 from rukpak_py.formats.object_rules.cel import unbalanced
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
-from rukpak_py.formats.object_rules.schema_values import problem_of_pattern, unfit
 
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
 _LOGICAL: Final = ("allOf", "anyOf", "oneOf")

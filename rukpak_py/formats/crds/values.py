@@ -81,8 +81,15 @@ def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, allows_un
             problem := unfit(one, inner, f"{at}.{name}", deepest - 1, allows_unknown=allows_unknown)
         ):
             return problem
+        if inner is not None:
+            continue
+        others = schema.get("additionalProperties")
+        if isinstance(others, dict) and (
+            problem := unfit(one, others, f"{at}.{name}", deepest - 1, allows_unknown=allows_unknown)
+        ):
+            return problem
         is_open = allows_unknown or any(schema.get(one) for one in _OPEN)
-        if inner is None and not is_open and properties:
+        if not is_open and properties:
             return f"{at}.{name} is no property of the schema"
     return ""
 

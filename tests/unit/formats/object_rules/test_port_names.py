@@ -1,20 +1,17 @@
-"""Names of ports in probes, Services and webhooks, beside those that containers have."""
+"""Names of ports in probes and Services, beside those that containers have."""
 
 import pytest
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.registry_v1.rules import port_names
-from tests.unit.bundles import Json, bundle, csv_document, deployment, manifest, webhook
-from tests.unit.readings import findings_of, told
+from tests.unit.formats.object_rules.judging import Json, deployment, findings_of, manifest, told
 
 PORTS = [{"name": "http", "containerPort": 8080}, {"containerPort": 9090}]
 _OF_SERVICE = "targetPort 'web' is no port of the pods that the Service selects"
-_OF_WEBHOOK = "targetPort 'web' of webhook 'w.demo.example.com' is no port of deployment 'demo-controller'"
 
 
-def running(container: Json, *others: Json) -> Json:
+def running(container: Json, *others: Json, namespace: str = "") -> Json:
     containers = [{"name": "manager", "image": "a", "ports": PORTS, **container}, *others]
-    return csv_document(deployments=[deployment(containers=containers)])
+    return deployment({"containers": containers}, namespace=namespace)
 
 
 @pytest.mark.parametrize(
@@ -32,14 +29,15 @@ def running(container: Json, *others: Json) -> Json:
 )
 def test_a_probe_calls_a_port_of_its_own_container(container: Json, called: str | None) -> None:
     neighbour = {"name": "proxy", "image": "a", "ports": [{"name": "web", "containerPort": 80}]}
-    found = findings_of(bundle(csv=running(container, neighbour)), port_names.FAMILY)
+    found = [one for one in findings_of(running(container, neighbour)) if one.rule == "OBJ-014"]
     message = f"{called} of container 'manager' calls the port 'web', which the container does not have"
-    expected = [] if called is None else [("RV1-978", Severity.WARNING, message)]
+    expected = [] if called is None else [("OBJ-014", Severity.WARNING, message)]
     assert [(one.rule, one.severity, one.message) for one in found] == expected
 
 
-def service(port: int | str | None, selector: Json | None) -> Json:
-    return manifest("Service", "s", spec={"selector": selector, "ports": [{"port": 80, "targetPort": port}]})
+def service(port: int | str | None, selector: Json | None, namespace: str = "") -> Json:
+    spec = {"selector": selector, "ports": [{"port": 80, "targetPort": port}]}
+    return manifest("Service", "s", namespace=namespace, spec=spec)
 
 
 @pytest.mark.parametrize(
@@ -54,34 +52,17 @@ def service(port: int | str | None, selector: Json | None) -> Json:
         (service("web", {"app": "demo", "tier": "a"}), False),
         (service("web", {}), False),
         (service("web", None), False),
+        (service("web", {"app": "demo"}, "here"), True),
+        (service("web", {"app": "demo"}, "there"), False),
         ({**service("web", {"app": "demo"}), "kind": "Other"}, False),
     ],
 )
 def test_a_service_leads_to_a_port_of_its_pods(other: Json, *, is_told: bool) -> None:
-    found = told(bundle(csv=running({}), others=[other]), port_names.FAMILY)
-    assert found == ([("RV1-979", _OF_SERVICE)] if is_told else [])
+    assert told("OBJ-015", running({}, namespace="here"), other) == ([_OF_SERVICE] if is_told else [])
 
 
 def test_one_of_the_selected_pods_has_the_port() -> None:
-    metadata = {"name": "p", "labels": {"app": "demo"}}
     containers = [{"name": "c", "image": "a", "ports": [{"name": "web", "containerPort": 80}]}]
-    pod = {**manifest("Pod", "p", spec={"containers": containers}), "metadata": metadata}
-    tree = bundle(csv=running({}), others=[service("web", {"app": "demo"}), pod])
-    assert told(tree, port_names.FAMILY) == []
-
-
-@pytest.mark.parametrize(
-    ("fields", "is_told"),
-    [
-        ({"targetPort": "web"}, True),
-        ({"targetPort": "http"}, False),
-        ({"targetPort": 9443}, False),
-        ({"targetPort": "9443"}, False),
-        ({}, False),
-        ({"targetPort": "web", "deployment_name": "another"}, False),
-    ],
-)
-def test_a_webhook_leads_to_a_port_of_its_deployment(fields: Json, *, is_told: bool) -> None:
-    csv = running({})
-    csv["spec"]["webhookdefinitions"] = [webhook("w.demo.example.com", **fields)]
-    assert told(bundle(csv=csv), port_names.FAMILY) == ([("RV1-979", _OF_WEBHOOK)] if is_told else [])
+    pod = manifest("Pod", "p", spec={"containers": containers})
+    pod["metadata"]["labels"] = {"app": "demo"}
+    assert told("OBJ-015", running({}), service("web", {"app": "demo"}), pod) == []

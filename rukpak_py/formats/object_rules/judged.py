@@ -1,0 +1,161 @@
+"""The subject of the rules of all objects: the objects of a bundle, and values of a CSV that become objects.
+
+Each object is taken once. A rule about one object is a sort of its defects; rules about several look at the pods, at
+the rules of roles, and at the objects by their kinds.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from itertools import islice
+from typing import Any, Final
+
+from rukpak_py.core.findings import Fix
+from rukpak_py.formats.crds.rules import problems_of
+from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.documents import Document
+from rukpak_py.formats.go_types import shapes
+from rukpak_py.formats.json_fields import Json, at, entries, mapping, text
+from rukpak_py.formats.object_rules import defects
+from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
+from rukpak_py.formats.object_rules.schemas import schemas
+from rukpak_py.formats.rules import Place, Problem, path_text
+
+_BETWEEN: Final = frozenset({Sort.REPEATED, Sort.REFERENCE})
+_VOLUMES: Final = frozenset({"volumes", "volumeMounts"})
+_ROLES: Final = frozenset({"Role", "ClusterRole"})
+_TEMPLATE: Final = ("spec", "template")
+# A kind -> where the template of its pods is.
+_TEMPLATES: Final[dict[str, tuple[str, ...]]] = {
+    **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"), _TEMPLATE),
+    "CronJob": ("spec", "jobTemplate", *_TEMPLATE),
+    "Pod": (),
+}
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Origin:
+    """Where a value stands. `title` names an object that stands in no file, which has no lines either."""
+
+    place: Place
+    title: str = ""
+
+    def problem(self, message: str, *path: str | int, hint: str | None = None, fix: Fix | None = None) -> Problem:
+        place = self.place.below(*path)
+        return _titled(Problem(message=message, place=place, hint=hint, fix=fix), self.title)
+
+    def below(self, *path: str | int) -> "Origin":
+        return replace(self, place=self.place.below(*path))
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class JudgedObject:
+    document: Document
+    origin: Origin
+
+    @property
+    def api(self) -> tuple[str, str]:
+        return self.document.api_version, self.document.kind
+
+    @property
+    def namespace(self) -> str:
+        return text(self.document.manifest, "metadata", "namespace")
+
+    @property
+    def is_built_in(self) -> bool:
+        return shapes.kind(*self.api) is not None
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Pods:
+    """A pod, or the template of pods."""
+
+    template: Json
+    namespace: str
+    origin: Origin  # of the template
+
+    @property
+    def labels(self) -> Json:
+        return mapping(self.template, "metadata", "labels")
+
+    def containers(self) -> Iterator[tuple[Origin, Json]]:
+        for field_name in ("initContainers", "containers"):
+            for path, container in entries(self.template, "spec", field_name):
+                yield self.origin.below(*path), container
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class GrantingRule:
+    """A rule of a role."""
+
+    rule: Json
+    origin: Origin
+
+
+@dataclass(kw_only=True)
+class Judged:
+    objects: list[JudgedObject] = field(default_factory=list)
+    found: list[tuple[Sort, Problem]] = field(default_factory=list)
+    definitions: list[Problem] = field(default_factory=list)  # of CRDs, beside their schemas
+    crds: list[Document] = field(default_factory=list)
+    pods: list[Pods] = field(default_factory=list)
+    rights: list[GrantingRule] = field(default_factory=list)
+
+    def add(self, document: Document, *, title: str = "") -> None:
+        """`title`: of an object that stands in no file, for its messages."""
+        judged = JudgedObject(document=document, origin=Origin(place=document.place(), title=title))
+        self.objects.append(judged)
+        self.definitions += [_titled(one, title) for one in problems_of(document)]
+        if document.kind == DEFINITION:
+            self.crds.append(document)
+        for one in defects.of_object(document.manifest):
+            problem = _problem(one, document.place())
+            self.found.append((one.sort, _titled(problem, f"{title}{path_text(one.path)}: " if title else "")))
+        if not judged.is_built_in:
+            return
+        if (template := _TEMPLATES.get(document.kind)) is not None:
+            self._add_pods(at(document.manifest, *template), judged.namespace, judged.origin.below(*template))
+        if document.kind in _ROLES:
+            self._add_rights(document.manifest, judged.origin)
+
+    def add_schemas(self, document: Document) -> None:
+        """The schemas of a CRD alone."""
+        self.crds.append(document)
+        part = Part("CustomResourceDefinition", document.manifest, ())
+        self.found += [(one.sort, _problem(one, document.place())) for one in islice(schemas(part), defects.MOST)]
+
+    def add_deployment(self, spec: Json, place: Place, *, has_volumes: bool = True) -> None:
+        """The spec of a Deployment. `has_volumes`: else others are mounted, and what refers to them says nothing."""
+        for one in defects.of_part(spec, "DeploymentSpec"):
+            if has_volumes or one.sort not in _BETWEEN or not _VOLUMES.intersection(one.path):
+                self.found.append((one.sort, _problem(one, place)))
+        self._add_pods(spec.get("template"), "", Origin(place=place.below("template")))
+
+    def add_role(self, role: Json, place: Place) -> None:
+        self.add_part(role, "ClusterRole", place)
+        self._add_rights(role, Origin(place=place))
+
+    def add_part(self, value: Any, type_name: str, place: Place) -> None:
+        self.found += [(one.sort, _problem(one, place)) for one in defects.of_part(value, type_name)]
+
+    def of(self, sort: Sort) -> Iterator[Problem]:
+        return (problem for found, problem in self.found if found is sort)
+
+    def of_kind(self, kind: str) -> Iterator[JudgedObject]:
+        """Objects of a kind of the API server itself."""
+        return (one for one in self.objects if one.document.kind == kind and one.is_built_in)
+
+    def _add_pods(self, template: Any, namespace: str, origin: Origin) -> None:
+        if isinstance(template, dict):
+            self.pods.append(Pods(template=template, namespace=namespace, origin=origin))
+
+    def _add_rights(self, role: Json, origin: Origin) -> None:
+        self.rights += [GrantingRule(rule=rule, origin=origin.below(*path)) for path, rule in entries(role, "rules")]
+
+
+def _titled(problem: Problem, title: str) -> Problem:
+    return replace(problem, message=f"{title}{problem.message}", at=(0, 0)) if title else problem
+
+
+def _problem(defect: Defect, place: Place) -> Problem:
+    at_field = replace(place, path=(*place.path, *defect.path), on_key=defect.on_key)
+    return Problem(message=defect.message, place=at_field, hint=defect.hint or None, fix=defect.fix)

@@ -1,0 +1,90 @@
+"""Rules for names of ports that are used in one place and given in another: probes, Services.
+
+A cluster accepts a name that no container has, and finds no port then. Numbers are not judged: a container may listen
+at a port that it does not list.
+"""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from rukpak_py.core.findings import Severity
+from rukpak_py.formats.json_fields import Json, entries, mapping, text
+from rukpak_py.formats.object_rules.judged import Judged, JudgedObject, Pods
+from rukpak_py.formats.rules import Family, Problem
+
+FAMILY: Family[Judged] = Family(title="Names of ports", origin="rukpak-py")
+
+TARGET_PORT: Final = "OBJ-015"
+TARGET_PORT_HINT: Final = "Name a port in `ports` of a container of the pods, or write the number of the port."
+_CALLS: Final = (
+    ("startupProbe",),
+    ("readinessProbe",),
+    ("livenessProbe",),
+    ("lifecycle", "postStart"),
+    ("lifecycle", "preStop"),
+)
+_ACTIONS: Final = ("httpGet", "tcpSocket")
+
+
+@FAMILY.rule(
+    "OBJ-014",
+    title="A probe calls a port of its container",
+    hint="Name a port in `ports` of the same container, or write the number of the port.",
+    severity=Severity.WARNING,
+)
+def probes_call_ports(judged: Judged) -> Iterator[Problem]:
+    for pods in judged.pods:
+        for origin, container in pods.containers():
+            named = _names(container)
+            for call in ((*call, action, "port") for call in _CALLS for action in _ACTIONS):
+                port = text(container, *call)
+                if is_name(port) and port not in named:
+                    message = f"{'.'.join(call[:-2])} of container '{text(container, 'name')}' calls the port "
+                    message += f"'{port[:80]}', which the container does not have"
+                    yield origin.problem(message, *call)
+
+
+@FAMILY.rule(
+    TARGET_PORT,
+    title="The targetPort of a Service or webhook is a port of its pods",
+    hint=TARGET_PORT_HINT,
+    severity=Severity.WARNING,
+)
+def target_ports_are_ports(judged: Judged) -> Iterator[Problem]:
+    """Pods that are not in the bundle may have any port."""
+    for service in judged.of_kind("Service"):
+        pods = list(selected(judged.pods, service))
+        for path, port in entries(service.document.manifest, "spec", "ports"):
+            target = text(port, "targetPort")
+            if pods and is_missing(target, (one.template for one in pods)):
+                message = f"targetPort '{target[:80]}' is no port of the pods that the Service selects"
+                yield service.origin.problem(message, *path, "targetPort")
+
+
+def selected(pods: Iterable[Pods], service: JudgedObject) -> Iterator[Pods]:
+    """Pods that the Service selects, as far as their namespaces are known."""
+    selector = mapping(service.document.manifest, "spec", "selector")
+    for one in pods:
+        is_near = not one.namespace or not service.namespace or one.namespace == service.namespace
+        if is_near and selector and selector.items() <= one.labels.items():
+            yield one
+
+
+def is_missing(port: str, templates: Iterable[Json]) -> bool:
+    """Whether no container of the pods has the port of this name."""
+    containers = (
+        found
+        for template in templates
+        for field in ("initContainers", "containers")
+        for _, found in entries(template, "spec", field)
+    )
+    return is_name(port) and all(port not in _names(container) for container in containers)
+
+
+def _names(container: Json) -> set[str]:
+    return {text(port, "name") for _, port in entries(container, "ports")}
+
+
+def is_name(port: str) -> bool:
+    """Whether it is looked up: a number in quotes is told as a wrong form."""
+    return bool(port) and not port.isdecimal()
