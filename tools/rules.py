@@ -11,6 +11,7 @@ from rukpak_py.catalog.lint import rules as lint_rules
 from rukpak_py.cli.catalogs import directory
 from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats import validation
+from rukpak_py.formats.former_ids import former_ids_of
 from rukpak_py.formats.object_rules import rules as object_rules
 from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS
 from rukpak_py.formats.registry_v1.rules import rule_sets
@@ -101,6 +102,6 @@ def _severity(rule: Rule[Any] | RuleOfReading) -> str:
 
 
 def _row(rule_id: str, *described: str) -> str:
-    former = [old for old, new in validation.FORMER_IDS.items() if new == rule_id]
+    former = former_ids_of(rule_id)
     cells = (f"{rule_id} ({', '.join(former)})" if former else rule_id, *described)
     return f"| {' | '.join(cell.replace('|', '&#124;') for cell in cells)} |"

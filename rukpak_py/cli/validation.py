@@ -18,6 +18,7 @@ from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.former_ids import former_ids_of
 
 if TYPE_CHECKING:
     from rukpak_py.library.opened import OpenedBundle
@@ -105,7 +106,7 @@ def described_rules() -> dict[str, Described]:
             title=rule.title,
             hint=rule.hint,
             severity=severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in),
-            former_ids=tuple(old for old, new in validation.FORMER_IDS.items() if new == rule.id),
+            former_ids=former_ids_of(rule.id),
             error_only_in=rule.error_only_in,
             profile=profile,
             origin=origin,

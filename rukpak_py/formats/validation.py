@@ -32,28 +32,10 @@ from rukpak_py.formats.registry_v1.rules import rule_sets
 from rukpak_py.formats.registry_v1.rules.unsupported import InstallRequest
 from rukpak_py.formats.rules import Family, Locator, Place, Problem, judge, severity_in
 
-__all__ = ["ALL_FAMILIES", "FORMER_IDS", "Profile", "arranged", "validate"]
+__all__ = ["ALL_FAMILIES", "Profile", "arranged", "validate"]
 
 _MOST_OF_A_FILE: Final = 20
 _METADATA_SUFFIXES: Final = (".yaml", ".yml", ".json")
-# Former rules -> those that tell the same now. An id never gets another meaning.
-FORMER_IDS: Final[Mapping[str, str]] = {
-    "RV1-101": "RV1-904",
-    "RV1-102": "RV1-907",
-    "RV1-208": "RV1-006",
-    "RV1-312": "RV1-910",
-    "RV1-313": "RV1-910",
-    "RV1-319": "RV1-910",
-    "RV1-401": "RV1-004",
-    "RV1-709": "RV1-003",
-    "RV1-970": "OBJ-013",
-    "RV1-975": "OBJ-016",
-    "RV1-976": "OBJ-017",
-    "RV1-977": "OBJ-018",
-    "RV1-978": "OBJ-014",
-    "RV1-979": "OBJ-015",
-    "RV1-981": "OBJ-020",
-}
 # Whatever other rules say at their place, or inside it, follows from them.
 _UNREAD: Final = (WRONG_TYPE.id, LAYOUT.id, METADATA.id)
 # The missing object may well be in a sub-directory of manifests/, which is not read.

@@ -11,6 +11,7 @@ from difflib import get_close_matches
 from fnmatch import fnmatchcase
 
 from rukpak_py.core.findings import Finding, Severity
+from rukpak_py.formats.former_ids import former_ids_of
 
 _OF_FILES = frozenset("/*?")
 
@@ -29,7 +30,7 @@ class _Entry:
 
     def matches(self, finding: Finding) -> bool:
         of_file = not self.pattern or fnmatchcase(finding.file, self.pattern)
-        return of_file and finding.rule.startswith(self.prefix)
+        return of_file and is_named(finding.rule, self.prefix)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -60,7 +61,7 @@ class ChosenRules:
         rules = list(known)
         for text in (*self.selected, *self.ignored, *(level.partition("=")[2] for level in self.levels)):
             prefix = _Entry.of(text).prefix
-            if not any(rule.startswith(prefix) for rule in rules):
+            if not any(is_named(rule, prefix) for rule in rules):
                 return no_rule(prefix, rules)
         return ""
 
@@ -79,6 +80,11 @@ def _with_level(finding: Finding, levels: Sequence[tuple[Severity, _Entry]]) -> 
         if entry.matches(finding):
             return replace(finding, severity=severity)
     return finding
+
+
+def is_named(rule: str, prefix: str) -> bool:
+    """Whether its id begins so, or it had this id in an earlier release."""
+    return rule.startswith(prefix) or prefix in former_ids_of(rule)
 
 
 def no_rule(name: str, known: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from rukpak_py.cli.linting.chosen_rules import is_named
 from rukpak_py.core.findings import Finding
 
 _MARK: Final = b"rukpakctl:"
@@ -17,7 +18,11 @@ _COMMENT: Final = re.compile(r"(?:^|\s)#\s{0,8}rukpakctl:\s{0,8}ignore\s{1,8}([A
 def without_ignored(findings: Sequence[Finding], files: Mapping[str, bytes]) -> Sequence[Finding]:
     named = {one.file for one in findings if one.line}
     ignored = {name: _ignored_in(files[name]) for name in named if _MARK in files.get(name, b"")}
-    return [one for one in findings if not one.rule.startswith(ignored.get(one.file, {}).get(one.line, ("-",)))]
+    return [
+        one
+        for one in findings
+        if not any(is_named(one.rule, rule) for rule in ignored.get(one.file, {}).get(one.line, ()))
+    ]
 
 
 def _ignored_in(data: bytes) -> dict[int, tuple[str, ...]]:

@@ -38,6 +38,16 @@ def test_rules_are_chosen_by_prefix_and_file(
     assert [one.rule for one in ChosenRules(selected=selected, ignored=ignored).of(FOUND)] == kept
 
 
+@pytest.mark.parametrize(
+    ("entry", "kept"), [("RV1-970", ["OBJ-014"]), ("rv1-970", ["OBJ-014"]), ("RV1-97", ["OBJ-013", "OBJ-014"])]
+)
+def test_former_id_names_the_rule_that_took_its_place(entry: str, kept: list[str]) -> None:
+    """The beginning of a former id does not."""
+    chosen = ChosenRules(ignored=(entry,))
+    assert [one.rule for one in chosen.of([finding("OBJ-013"), finding("OBJ-014")])] == kept
+    assert ChosenRules(ignored=("RV1-970",)).wrong(["OBJ-013"]) == ""
+
+
 def test_entry_that_no_rule_begins_with_is_wrong_usage(rukpakctl: CommandLine) -> None:
     ran = rukpakctl("bundle", "validate", BROKEN, "--ignore", "RV1-21x")
     assert (ran.status, "there is no rule RV1-21X; did you mean RV1-" in ran.err) == (2, True)

@@ -232,6 +232,11 @@ def test_comments(text: str, ignored: set[int]) -> None:
     assert {one.line for one in left} == set(lines) - ignored
 
 
+def test_comment_with_a_former_id_counts() -> None:
+    found = Finding(rule="OBJ-013", severity=Severity.ERROR, message="m", file="a.yaml", line=1)
+    assert without_ignored([found], {"a.yaml": b"a: 1 # rukpakctl: ignore RV1-970"}) == []
+
+
 def test_comment_of_a_manifest_leaves_its_finding_out(rukpakctl: CommandLine, repository: Path) -> None:
     assert rukpakctl("bundle", "validate", "operators/bad/1.0.0").status == 1
     csv = repository / "operators/bad/1.0.0" / CSV

@@ -7,10 +7,10 @@ import pytest
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.findings import Finding, Severity
 from rukpak_py.formats.detection import FormatName, detect_format
+from rukpak_py.formats.former_ids import FORMER_IDS
 from rukpak_py.formats.registry_v1.reading import DEFECT_KINDS
 from rukpak_py.formats.validation import (
     ALL_FAMILIES,
-    FORMER_IDS,
     Profile,
     arranged,
     validate,
