@@ -1,5 +1,6 @@
 """Values held against a schema of a CRD, as far as that is easily told: defaults, examples, and shipped objects."""
 
+from functools import lru_cache
 from typing import Any, Final
 
 import re2
@@ -10,6 +11,7 @@ _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "additionalProperties")
 _DEEPEST: Final = 40
 _PATTERN_BYTES: Final = 8 << 20  # of a compiled pattern and its states
+_PATTERNS: Final = 32  # that are kept compiled; schemas use them in turn
 _TYPES: Final = {
     "array": list,
     "boolean": bool,
@@ -21,15 +23,20 @@ _TYPES: Final = {
 
 
 def problem_of_pattern(pattern: str) -> str:
+    return _compiled(pattern)[1]
+
+
+@lru_cache(maxsize=_PATTERNS)
+def _compiled(pattern: str) -> tuple[Any, str]:
+    """The pattern, and why it is none. A refused one is remembered too: it costs most, and is asked for each value."""
     options = re2.Options()
     options.max_mem = _PATTERN_BYTES
     options.log_errors = False
     try:
-        re2.compile(pattern, options)
+        return re2.compile(pattern, options), ""
     except re2.error as error:
         said = error.args[0] if error.args else ""
-        return f"no regular expression of Go: {said.decode() if isinstance(said, bytes) else said}"
-    return ""
+        return None, f"no regular expression of Go: {said.decode() if isinstance(said, bytes) else said}"
 
 
 def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, allows_unknown: bool = False) -> str:
@@ -116,6 +123,5 @@ def _out_of_bounds(value: float, schema: Json, at: str) -> str:
 
 
 def _matches(pattern: str, value: str) -> bool:
-    if problem_of_pattern(pattern):
-        return True  # told there
-    return re2.search(pattern, value) is not None
+    compiled, problem = _compiled(pattern)
+    return bool(problem) or compiled.search(value) is not None  # a problem is told of the schema

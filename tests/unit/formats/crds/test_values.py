@@ -1,8 +1,9 @@
 """Values held against schemas."""
 
 import pytest
+import re2
 
-from rukpak_py.formats.crds.values import unfit
+from rukpak_py.formats.crds.values import problem_of_pattern, unfit
 from rukpak_py.formats.json_fields import Json
 
 
@@ -25,3 +26,19 @@ def test_damaged_schema_finds_no_problem(schema: Json) -> None:
 def test_values_of_other_keys_fit_their_schema(given: Json, wrong: str) -> None:
     schema = {"type": "object", "properties": {"own": {"type": "integer"}}, "additionalProperties": {"type": "string"}}
     assert unfit(given, schema, "spec") == wrong
+
+
+@pytest.mark.parametrize("pattern", ["^once-[a-z]+$", r"(\\pL{1,1000}){1,1000}", "once(?=more)"])
+def test_pattern_is_compiled_once_for_all_values(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also one that is no pattern, or that would need too much memory: those cost most."""
+    compiled, compile_ = [], re2.compile
+
+    def counting(one: str, options: re2.Options) -> object:
+        compiled.append(one)
+        return compile_(one, options)
+
+    monkeypatch.setattr(re2, "compile", counting)
+    schema = {"type": "array", "items": {"type": "string", "pattern": pattern}}
+    unfit(["once-a"] * 5, schema, "spec")
+    problem_of_pattern(pattern)
+    assert compiled == [pattern]
