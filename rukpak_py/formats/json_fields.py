@@ -42,3 +42,12 @@ def entries(value: Any, *path: str) -> Iterator[tuple[tuple[str | int, ...], Jso
     for index, item in enumerate(found if isinstance(found, list) else []):
         if isinstance(item, dict | None):
             yield (*path, index), item or {}
+
+
+def each(value: Json, where: str) -> list[tuple[tuple[str | int, ...], Json]]:
+    """The mappings at `spec.links[]`, through several lists too, each with its path; without a list the value."""
+    found: list[tuple[tuple[str | int, ...], Json]] = [((), value)]
+    for listed in where.split("[]")[:-1]:
+        field = listed.removeprefix(".").split(".")
+        found = [((*path, *below), item) for path, outer in found for below, item in entries(outer, *field)]
+    return found

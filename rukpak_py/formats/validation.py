@@ -137,8 +137,14 @@ def arranged(findings: Iterable[Finding]) -> list[Finding]:
     told: dict[_Where, _Told] = {}
     for finding in unique:
         told.setdefault((finding.rule, finding.file, finding.document), _Told()).add(finding)
-    said = {(one.file, one.document, one.path) for one in unique if one.is_error and not _is_of_object(one)}
-    kept = [one for one in unique if not _follows(one, told) and not (_is_of_object(one) and _is_said(one, said))]
+    of_others = [one for one in unique if not _is_of_object(one)]
+    said = {(one.file, one.document, one.path) for one in of_others if one.is_error}
+    warned = {(one.file, one.document, one.path) for one in of_others if one.path}
+    kept = [
+        one
+        for one in unique
+        if not _follows(one, told) and not (_is_of_object(one) and _is_said(one, said, () if one.is_error else warned))
+    ]
     return sorted(kept, key=_order)
 
 
@@ -212,8 +218,12 @@ def _is_of_object(finding: Finding) -> bool:
     return finding.rule.startswith(object_rules.PREFIX)
 
 
-def _is_said(finding: Finding, said: Collection[tuple[str, int, str]]) -> bool:
-    """Whether a rule that knows more tells it, at the same place or right around it."""
+def _is_said(
+    finding: Finding, said: Collection[tuple[str, int, str]], warned: Collection[tuple[str, int, str]]
+) -> bool:
+    """Whether a rule that knows more tells it, at the same place or, of errors, right around it."""
+    if (finding.file, finding.document, finding.path) in warned:
+        return True
     around = finding.path.rpartition("." if finding.path.rfind(".") > finding.path.rfind("[") else "[")[0]
     return any((finding.file, finding.document, path) in said for path in (finding.path, around) if path)
 

@@ -99,6 +99,8 @@ class Judged:
     crds: list[Document] = field(default_factory=list)
     pods: list[Pods] = field(default_factory=list)
     rights: list[GrantingRule] = field(default_factory=list)
+    _named: dict[tuple[str, str], list[JudgedObject]] = field(default_factory=dict)
+    _labelled: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
 
     def add(self, document: Document, *, title: str = "") -> None:
         """`title`: of an object that stands in no file, for its messages."""
@@ -112,6 +114,7 @@ class Judged:
             self.found.append((one.sort, _titled(problem, f"{title}{path_text(one.path)}: " if title else "")))
         if not judged.is_built_in:
             return
+        self._named.setdefault((document.kind, document.name), []).append(judged)
         if (template := _TEMPLATES.get(document.kind)) is not None:
             self._add_pods(at(document.manifest, *template), judged.namespace, judged.origin.below(*template))
         if document.kind in _ROLES:
@@ -144,12 +147,36 @@ class Judged:
         """Objects of a kind of the API server itself."""
         return (one for one in self.objects if one.document.kind == kind and one.is_built_in)
 
+    def named(self, kind: str, name: str, namespace: str) -> list[JudgedObject]:
+        """Objects of a kind of the API server itself, as far as their namespaces are known."""
+        found = self._named.get((kind, name), ())
+        return [one for one in found if is_same_namespace(one.namespace, namespace)]
+
+    def selected(self, selector: Json, namespace: str) -> list[Pods]:
+        """Pods that labels select, as far as their namespaces are known; none for an empty selector."""
+        key, value = next(iter(selector.items()), ("", None))
+        found = self._labelled.get((key, value), ()) if isinstance(value, str) else ()
+        return [
+            one
+            for one in found
+            if selector.items() <= one.labels.items() and is_same_namespace(one.namespace, namespace)
+        ]
+
     def _add_pods(self, template: Any, namespace: str, origin: Origin) -> None:
         if isinstance(template, dict):
-            self.pods.append(Pods(template=template, namespace=namespace, origin=origin))
+            pods = Pods(template=template, namespace=namespace, origin=origin)
+            self.pods.append(pods)
+            for key, value in pods.labels.items():
+                if isinstance(value, str):
+                    self._labelled.setdefault((key, value), []).append(pods)
 
     def _add_rights(self, role: Json, origin: Origin) -> None:
         self.rights += [GrantingRule(rule=rule, origin=origin.below(*path)) for path, rule in entries(role, "rules")]
+
+
+def is_same_namespace(one: str, other: str) -> bool:
+    """Whether both may be the same: an object without a namespace goes to that of the installation."""
+    return not one or not other or one == other
 
 
 def _titled(problem: Problem, title: str) -> Problem:

@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.json_fields import Json, entries, mapping, text
-from rukpak_py.formats.object_rules.judged import Judged, JudgedObject, Pods
+from rukpak_py.formats.json_fields import Json, each, entries, mapping, text
+from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Judged] = Family(title="Names of ports", origin="rukpak-py")
@@ -53,7 +53,7 @@ def probes_call_ports(judged: Judged) -> Iterator[Problem]:
 def target_ports_are_ports(judged: Judged) -> Iterator[Problem]:
     """Pods that are not in the bundle may have any port."""
     for service in judged.of_kind("Service"):
-        pods = list(selected(judged.pods, service))
+        pods = judged.selected(mapping(service.document.manifest, "spec", "selector"), service.namespace)
         for path, port in entries(service.document.manifest, "spec", "ports"):
             target = text(port, "targetPort")
             if pods and is_missing(target, (one.template for one in pods)):
@@ -61,13 +61,23 @@ def target_ports_are_ports(judged: Judged) -> Iterator[Problem]:
                 yield service.origin.problem(message, *path, "targetPort")
 
 
-def selected(pods: Iterable[Pods], service: JudgedObject) -> Iterator[Pods]:
-    """Pods that the Service selects, as far as their namespaces are known."""
-    selector = mapping(service.document.manifest, "spec", "selector")
-    for one in pods:
-        is_near = not one.namespace or not service.namespace or one.namespace == service.namespace
-        if is_near and selector and selector.items() <= one.labels.items():
-            yield one
+@FAMILY.rule(
+    "OBJ-026",
+    title="A NetworkPolicy allows ports of its pods",
+    hint=TARGET_PORT_HINT,
+    severity=Severity.WARNING,
+)
+def policies_allow_ports(judged: Judged) -> Iterator[Problem]:
+    for policy in judged.of_kind("NetworkPolicy"):
+        selector = mapping(policy.document.manifest, "spec", "podSelector")
+        if selector.get("matchExpressions"):
+            continue
+        pods = judged.selected(mapping(selector, "matchLabels"), policy.namespace)
+        for path, allowed in each(policy.document.manifest, "spec.ingress[].ports[]"):
+            port = text(allowed, "port")
+            if pods and is_missing(port, (one.template for one in pods)):
+                message = f"port '{port[:80]}' is no port of the pods that the NetworkPolicy selects"
+                yield policy.origin.problem(message, *path, "port")
 
 
 def is_missing(port: str, templates: Iterable[Json]) -> bool:

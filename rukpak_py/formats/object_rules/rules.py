@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.object_rules import custom_objects, images, ports, rights
+from rukpak_py.formats.object_rules import custom_objects, images, ports, rights, services, spelling
 from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.object_rules.kinds import kind_defect
 from rukpak_py.formats.object_rules.parts import Sort
@@ -95,5 +95,7 @@ FAMILIES: Final[tuple[Family[Judged], ...]] = (
     images.FAMILY,
     ports.FAMILY,
     rights.FAMILY,
+    services.FAMILY,
     custom_objects.FAMILY,
+    spelling.FAMILY,
 )

@@ -13,23 +13,15 @@ from typing import Final
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core import versions
 from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.formats import json_fields
 from rukpak_py.formats.documents import Document
-from rukpak_py.formats.json_fields import Json, entries, mapping, text
+from rukpak_py.formats.json_fields import Json, text
 from rukpak_py.formats.registry_v1.kinds import CSV
 from rukpak_py.formats.registry_v1.reading import ManifestFile, Reading
 from rukpak_py.formats.rules import Family, Problem
 
 # Where the rules of the CSV's permissions stand, for `each`.
 RULES: Final = ("spec.install.spec.permissions[].rules[]", "spec.install.spec.clusterPermissions[].rules[]")
-
-_POD: Final = "spec.template.spec"
-# A kind -> where the spec of its pods is.
-_PODS: Final = {
-    CSV: f"spec.install.spec.deployments[].{_POD}",
-    **dict.fromkeys(("DaemonSet", "Deployment", "Job", "ReplicaSet", "StatefulSet"), _POD),
-    "CronJob": f"spec.jobTemplate.{_POD}",
-    "Pod": "spec",
-}
 
 
 def manifest_files(reading: Reading) -> list[ManifestFile]:
@@ -60,23 +52,7 @@ def csvs(reading: Reading) -> list[Document]:
 
 
 def each(csv: Document, where: str) -> list[tuple[tuple[str | int, ...], Json]]:
-    """The mappings at `spec.links[]`, also through several lists, each with its path; without a list the CSV itself."""
-    found: list[tuple[tuple[str | int, ...], Json]] = [((), csv.manifest)]
-    for listed in where.split("[]")[:-1]:
-        field = listed.removeprefix(".").split(".")
-        found = [((*path, *below), item) for path, outer in found for below, item in entries(outer, *field)]
-    return found
-
-
-def pod_specs(document: Document) -> Iterator[tuple[tuple[str | int, ...], Json]]:
-    """The specs of the pods that a workload makes, or a CSV's deployments do, each with its path."""
-    where = _PODS.get(text(document.manifest, "kind"))
-    if where is None:
-        return
-    listed, _, below = where.rpartition("[].")
-    fields = below.split(".")
-    for path, item in each(document, f"{listed}[]" if listed else ""):
-        yield (*path, *fields), mapping(item, *fields)
+    return json_fields.each(csv.manifest, where)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

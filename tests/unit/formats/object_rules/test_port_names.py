@@ -66,3 +66,21 @@ def test_one_of_the_selected_pods_has_the_port() -> None:
     pod = manifest("Pod", "p", spec={"containers": containers})
     pod["metadata"]["labels"] = {"app": "demo"}
     assert told("OBJ-015", running({}), service("web", {"app": "demo"}), pod) == []
+
+
+@pytest.mark.parametrize(
+    ("port", "selector", "is_told"),
+    [
+        ("http", {"matchLabels": {"app": "demo"}}, False),
+        ("web", {"matchLabels": {"app": "demo"}}, True),
+        (80, {"matchLabels": {"app": "demo"}}, False),
+        ("web", {"matchLabels": {"app": "other"}}, False),
+        ("web", {"matchLabels": {"app": "demo"}, "matchExpressions": [{"key": "a", "operator": "Exists"}]}, False),
+        ("web", {}, False),
+    ],
+)
+def test_a_policy_allows_a_port_of_its_pods(port: int | str, selector: Json, *, is_told: bool) -> None:
+    spec = {"podSelector": selector, "ingress": [{"ports": [{"port": port}]}]}
+    policy = manifest("NetworkPolicy", "p", "networking.k8s.io/v1", spec=spec)
+    message = "port 'web' is no port of the pods that the NetworkPolicy selects"
+    assert told("OBJ-026", running({}), policy) == ([message] if is_told else [])
