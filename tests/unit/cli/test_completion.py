@@ -50,7 +50,7 @@ def test_commands() -> None:
     ],
 )
 def test_choices_in_bash(words: str, word: int) -> None:
-    assert completed("bash", words, word=word) == ["plain,opm", "plain,operatorhub"]
+    assert completed("bash", words, word=word) == ["plain,opm", "plain,operatorhub", "plain,operatorframework"]
 
 
 def test_all_choices_in_bash_right_behind_the_sign() -> None:
@@ -67,8 +67,8 @@ def test_other_shells_replace_the_option_too(shell: str, word: str | int) -> Non
     ("words", "lines"),
     [
         (["bundle", "v"], ["validate\tCheck bundles: what is wrong, where, and...", ":4"]),
-        (["bundle", "validate", "--profile=op"], ["opm", "operatorhub", ":4"]),
-        (["bundle", "validate", "--profile", "op"], ["opm", "operatorhub", ":4"]),
+        (["bundle", "validate", "--profile=op"], ["opm", "operatorhub", "operatorframework", ":4"]),
+        (["bundle", "validate", "--profile", "op"], ["opm", "operatorhub", "operatorframework", ":4"]),
         (["bundle", "build", "--tool", ""], ["docker", "podman", "buildah", ":4"]),
         (["bundle", "build", "--tool=b"], ["buildah", ":4"]),
         (["bundle", "diff", "--exit"], ["--exit-code\tExit with 1 when there is a difference.", ":4"]),
