@@ -8,7 +8,7 @@ import os
 import signal
 import sys
 from collections.abc import Generator, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rukpak_py import library
@@ -67,6 +67,8 @@ def report_of_opened(path: str, opened: "OpenedBundle", checks: Checks) -> Comma
     profiles = (*checks.profiles, *(["strict"] if checks.is_strict else []))
     findings = opened.findings(profiles, categories=checks.categories)
     told = comments.without_ignored(findings, opened.tree)
+    if said := repository.advice(path):  # whatever is told follows from that it is no bundle
+        told = [replace(one, hint=f"{said[0].upper()}{said[1:]}.") for one in told]
     return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(told))
 
 

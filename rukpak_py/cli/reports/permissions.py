@@ -46,10 +46,13 @@ def _head(text: str, style: Style) -> str:
 
 def _standing_out(grants: Grants, style: Style) -> Iterator[str]:
     for holder, permissions in grants.permissions.items():
-        for warning in warnings_of(permissions):
-            text = clean(f"{holder} {warning.text}, {scope_text(warning.scope)}")
-            yield style.paint(wrapped(text, width=style.width, first="  ! ", indent=4), "yellow")
-            yield from _rules(rules_of(warning.permissions), style, indent=6)
+        warnings = warnings_of(permissions)
+        if warnings:
+            yield _head(str(holder), style)
+        for warning in warnings:
+            text = clean(f"{warning.text}, {scope_text(warning.scope)}")
+            yield style.paint(wrapped(text, width=style.width, first="    ! ", indent=6), "yellow")
+            yield from _rules(rules_of(warning.permissions), style, indent=8)
 
 
 def _rules(rules: Iterable[Json], style: Style, *, indent: int = 4) -> list[str]:

@@ -323,7 +323,7 @@ class TestDiff:
 class TestPermissions:
     def test_text(self, rukpakctl: CommandLine) -> None:
         out = rukpakctl("bundle", "permissions", V2).out
-        assert "  ! ServiceAccount greeter/greeter reads every Secret" in out
+        assert "  ServiceAccount greeter/greeter\n    ! reads every Secret" in out
         assert "    get patch delete  deployments (apps) named greeter\n" in out
 
     def test_json(self, rukpakctl: CommandLine) -> None:

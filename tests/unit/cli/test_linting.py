@@ -73,6 +73,13 @@ def test_directory_without_a_bundle_is_an_error(rukpakctl: CommandLine, reposito
     )
 
 
+def test_directory_of_bundles_comes_with_the_advice_to_search_it(rukpakctl: CommandLine, repository: Path) -> None:
+    ran = rukpakctl("bundle", "validate", "operators")
+    assert ran.status == 1
+    named = "operators/bad/1.0.0, operators/one/1.0.0, operators/two/1.0.0"
+    assert f"  hint: Bundles are below it: {named}; --recursive checks them.\n" in ran.out
+
+
 def test_many_findings_are_counted_by_rule(rukpakctl: CommandLine, repository: Path) -> None:
     before = rukpakctl("bundle", "validate", "-r", "operators").out
     assert " x RV1-" not in before
