@@ -109,6 +109,7 @@ def described_rules() -> dict[str, Described]:
             hint=rule.hint,
             severity=severity_in({Profile.DEFAULT}, rule.severity, rule.error_only_in),
             former_ids=former_ids_of(rule.id),
+            may_be_error=isinstance(rule, Rule) and rule.may_be_error,
             error_only_in=rule.error_only_in,
             profile=profile,
             origin=origin,

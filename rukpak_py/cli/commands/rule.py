@@ -57,6 +57,8 @@ def _lines_of(found: str, described: Described, width: int) -> Iterator[str]:
 
 def _severities(described: Described) -> dict[str, str]:
     """Severities by profile; that of `opm` only where it is another one."""
+    if described.may_be_error:
+        return {Profile.DEFAULT: f"{described.severity} or error"}
     match described.error_only_in:
         case Profile.OPM:
             return {Profile.DEFAULT: "warning", Profile.OPM: "error"}

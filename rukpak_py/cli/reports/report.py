@@ -62,6 +62,7 @@ class Described:
     hint: str
     severity: Severity
     former_ids: tuple[str, ...] = ()
+    may_be_error: bool = False  # where a single finding is worse than the rule
     error_only_in: Profile | None = None  # DEFAULT or OPM, where the other accepts it
     profile: str = ""  # that asks for it; empty: every validation does
     origin: str = ""

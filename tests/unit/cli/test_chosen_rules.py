@@ -81,6 +81,8 @@ def test_rule_is_explained_with_its_severities_profile_and_origin(rukpakctl: Com
     )
     assert rukpakctl("bundle", "rule", "RV1-001").out.startswith("RV1-001  error, warning with --profile opm\n")
     assert rukpakctl("bundle", "rule", "RV1-620").out.startswith("RV1-620  error, asked for by --profile community\n")
+    assert rukpakctl("bundle", "rule", "RV1-610").out.startswith("RV1-610  warning or error, asked for by --profile op")
+    assert rukpakctl("bundle", "rule", "RV1-923").out.startswith("RV1-923  warning or error\n")
     assert rukpakctl("bundle", "rule", "rv1-709").out.endswith("\n  former ids: RV1-709\n")
     document = json.loads(rukpakctl("bundle", "rule", "RV1-023", "-o", "json").out)
     assert (document["profile"], document["severities"]) == ("olmv1", {"default": "error"})
