@@ -46,6 +46,7 @@ EXPLAINED = {
     ("FailedScheduling", "Pod"): "an edit asks for a replica, and there is no node",
     ("FailedCreate", "ReplicaSet"): "an edit asks for a replica, and its service account was deleted",
     ("FailedToCreateEndpoint", "Endpoints"): "a deployment was created again before the endpoints of its Service went",
+    ("ClusterIPNotAllocated", "Service"): "the API server was killed between an address and its record, and repairs it",
     ("FieldsContested", "BundleDeployment"): "edits of one object that follow each other quickly",
 }
 

@@ -25,7 +25,9 @@ def main(arguments: Sequence[str] | None = None, *, limits: WatchdogLimits | Non
     logs.set_up(settings.log_level, settings.log_format)
     return_large_buffers()
     raise_open_files(settings.limits)
-    gc.set_threshold(100_000, 50, 100)  # what watches decode is kept: the default would walk all of it all the time
+    # What watches decode is kept: the default would walk all of it all the time. Much more than this many objects would
+    # let garbage decide how much memory the process has.
+    gc.set_threshold(20_000, 50, 100)
     try:
         with asyncio.Runner(loop_factory=Loop) as runner:
             runner.run(run(settings, stopping=_bound_the_stop, limits=limits))

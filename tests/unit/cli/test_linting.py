@@ -73,7 +73,10 @@ def test_directory_without_a_bundle_is_an_error(rukpakctl: CommandLine, reposito
     )
 
 
-def test_directory_of_bundles_comes_with_the_advice_to_search_it(rukpakctl: CommandLine, repository: Path) -> None:
+def test_directory_of_bundles_comes_with_the_advice_to_search_it(
+    rukpakctl: CommandLine, repository: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     ran = rukpakctl("bundle", "validate", "operators")
     assert ran.status == 1
     named = "operators/bad/1.0.0, operators/one/1.0.0, operators/two/1.0.0"

@@ -123,7 +123,8 @@ def test_github_messages_have_a_length() -> None:
     assert "further lines" in lines[-2]
 
 
-def test_removed_definition_is_a_risk_in_each_report() -> None:
+def test_removed_definition_is_a_risk_in_each_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "160")
     found = compare([crd("apps.test", schema=strings("size"))], [])
     said = "the CRD was removed: deleted, unless it has instances that are not of the bundle"
     lines = list(comparison.lines_of(found, Style(pipe())))
