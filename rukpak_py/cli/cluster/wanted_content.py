@@ -26,7 +26,8 @@ from rukpak_py.controllers.cluster import crd_resource
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import ChartReleases, ClusterCapabilities
 from rukpak_py.controllers.deployment.lookups import LookupPolicy
-from rukpak_py.controllers.deployment.rendering import desired_of, patched_objects, render_options
+from rukpak_py.controllers.deployment.rendered_objects import desired_of, patched_objects
+from rukpak_py.controllers.deployment.rendering import render_options
 from rukpak_py.controllers.deployment.state import DeploymentState
 from rukpak_py.controllers.deployment.state_parts import ContentFacts
 from rukpak_py.core.crds import crd_facts

@@ -28,12 +28,12 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.planning import Planned
+from rukpak_py.controllers.deployment.rendered_objects import patched_objects
 from rukpak_py.controllers.deployment.rendering import (
     RENDER_SECONDS,
     VARYING_LANE,
     VARYING_LANE_WIDTH,
     is_recorded,
-    patched_objects,
     render_options,
 )
 from rukpak_py.controllers.deployment.rendering_stage import REFETCHING_CONTENT, RENDERING_RUNNING, rendering_failed

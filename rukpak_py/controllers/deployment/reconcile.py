@@ -13,10 +13,10 @@ from rukpak_py.api.bundle import Bundle
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.bundle_instance import BundleInstance
 from rukpak_py.api.conditions import find_condition
-from rukpak_py.api.metadata import ObjectMeta
-from rukpak_py.api.names import ORDERED_DELETION_FINALIZER, ConditionType, Reason, is_unknown_class
+from rukpak_py.api.names import ConditionType, Reason, is_unknown_class
 from rukpak_py.api.upgrades import RolledBack
 from rukpak_py.controllers.cache import Cache
+from rukpak_py.controllers.deployment.account_proof import AccountProof, is_held_by_us, without_account
 from rukpak_py.controllers.deployment.attempt import Attempt, AttemptFactory
 from rukpak_py.controllers.deployment.dependencies import Dependencies
 from rukpak_py.controllers.deployment.external_values import ExternalValues, FoundValues, values_fact
@@ -35,7 +35,7 @@ from rukpak_py.controllers.deployment.template_bundle import Templates, unpack_f
 from rukpak_py.controllers.deployment.undo import UPGRADE, Unavailable, Undo, Undone
 from rukpak_py.controllers.deployment.uninstall import Uninstall
 from rukpak_py.controllers.deployment.upgrade_approval import upgrade_change
-from rukpak_py.controllers.judging import NO_VERDICT, UNDECIDED, Judging
+from rukpak_py.controllers.judging import Judging
 from rukpak_py.controllers.queue import SETTLED, Schedule, Turn
 from rukpak_py.controllers.result.bundle_details import (
     UnknownClass,
@@ -43,7 +43,6 @@ from rukpak_py.controllers.result.bundle_details import (
 from rukpak_py.controllers.result.cause_table import WAIT_QUIET_SECONDS
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import (
-    ACCOUNT_REQUIRED,
     SUSPENDED,
     ClassNotServed,
 )
@@ -51,7 +50,6 @@ from rukpak_py.controllers.result.errors import BUNDLE_ERRORS
 from rukpak_py.controllers.result.progress import NO_PROGRESS, Fact, Progress, Reached, StatusChange
 from rukpak_py.core.errors import RukPakError
 from rukpak_py.core.logs import hide_in_lines
-from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 STATUS_SECONDS = 1.0  # until the status tells that a rollback has come to its end
 REFETCHING_SECONDS = 60.0  # that other content waits for the former one of a rollback which is not there
@@ -80,10 +78,9 @@ class DeploymentReconciler:
         classes: Collection[str],
     ) -> None:
         self._deployments = deployments
-        self._instances = instances
         self._states = states
         self._identities = identities
-        self._judging = judging
+        self._proof = AccountProof(instances, identities, judging)
         self._templates = templates
         self._values = values
         self._attempts = attempts
@@ -112,19 +109,19 @@ class DeploymentReconciler:
         return replace(schedule, is_slow=state.pace.is_slow)
 
     async def _look(self, name: str, deployment: BundleDeployment, state: DeploymentState, turn: Turn) -> Schedule:
-        if deployment.spec.provisioner_class not in self._classes and not _is_held_by_us(deployment):
+        if deployment.spec.provisioner_class not in self._classes and not is_held_by_us(deployment):
             return await self._reporting.report(deployment, state, turn, wanted=_about(*_not_served(deployment)))
         if self._identities.refuses(deployment):
             self._values.drop_former(deployment, state, is_proven=False)
             state.waits.over(UPGRADE)
-            return await self._reporting.report(deployment, state, turn, wanted=_about(*_without_account(deployment)))
-        unproven = await with_failed_request(self._unproven(deployment, state))
+            return await self._reporting.report(deployment, state, turn, wanted=_about(*without_account(deployment)))
+        unproven = await with_failed_request(self._proof.unproven(deployment, state))
         self._values.drop_former(deployment, state, is_proven=not unproven.facts)
         if unproven.facts:
             state.waits.over(UPGRADE)
             return await self._reporting.report(deployment, state, turn, wanted=unproven)
         if deployment.metadata.is_deleted:
-            if _is_held_by_us(deployment) or not self._identities.need_proof(deployment):
+            if is_held_by_us(deployment) or not self._identities.need_proof(deployment):
                 await self._values.of(deployment, state)  # what is secret of it is not told of while it goes
             progress = await with_failed_request(self._uninstall.proceed(deployment, state))
             return await self._reporting.report(deployment, state, turn, wanted=progress)
@@ -153,34 +150,6 @@ class DeploymentReconciler:
         # Last, because a delete that is denied must not stop anything else.
         await self._templates.drop_never_installed(self._deployments.get(name) or deployment, wanted)
         return schedule
-
-    async def _unproven(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
-        """Say why nothing may be done with the rights of its account. NO_PROGRESS: it may."""
-        state.verdict = NO_VERDICT
-        uid, is_free = deployment.metadata.uid, not self._identities.need_proof(deployment)
-        self._judging.noticed(uid, is_free=is_free)
-        if is_free and not self._judging.is_asked(uid):
-            return NO_PROGRESS
-        if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
-            return NO_PROGRESS
-        state.verdict = UNDECIDED
-        has_account = self._identities.account_of(deployment) is not None
-        state.verdict = await self._judging.judge(
-            BUNDLE_DEPLOYMENTS,
-            deployment,
-            deployment.status.judged,
-            has_account=has_account,
-            mirrored=self._mirrored(deployment),
-        )
-        return _about(state.verdict.fact) if state.verdict.fact is not None else NO_PROGRESS
-
-    def _mirrored(self, deployment: BundleDeployment) -> ObjectMeta | None:
-        """Metadata of the BundleInstance whose mirror it is, where it has the same spec."""
-        controller = deployment.metadata.controller
-        instance = self._instances.get(deployment.metadata.name) if controller is not None else None
-        if instance is None or controller is None or instance.metadata.uid != controller.uid:
-            return None
-        return instance.metadata if instance.spec == deployment.spec else None
 
     async def _suspended(self, deployment: BundleDeployment, state: DeploymentState) -> Progress:
         await self._installed.converted(deployment, state)
@@ -317,11 +286,6 @@ class DeploymentReconciler:
         return fact
 
 
-def _is_held_by_us(deployment: BundleDeployment) -> bool:
-    """Whether a deployment of another class is being deleted with our finalizer, which no other client removes."""
-    return deployment.metadata.is_deleted and ORDERED_DELETION_FINALIZER in deployment.metadata.finalizers
-
-
 def _not_served(deployment: BundleDeployment) -> list[Fact]:
     """Report a class that is served elsewhere: once, and only where this operator has reported something before.
 
@@ -336,13 +300,6 @@ def _not_served(deployment: BundleDeployment) -> list[Fact]:
         return []
     detail = ClassNotServed(class_name=deployment.spec.provisioner_class_name)
     return [Fact(cause=Cause.CLASS_NOT_SERVED, detail=detail)]
-
-
-def _without_account(deployment: BundleDeployment) -> list[Fact]:
-    """Report that nothing is done; of a deletion only where it waits for our finalizer."""
-    if deployment.metadata.is_deleted and not _is_held_by_us(deployment):
-        return []
-    return [Fact(cause=Cause.ACCOUNT_REQUIRED, detail=ACCOUNT_REQUIRED)]
 
 
 def _unpacked(wanted: Bundle) -> Progress:

@@ -8,7 +8,6 @@ Content that is installed already, by this process or one before it, is kept as 
 cannot be used at the moment is left as it is, and everything else is corrected.
 """
 
-from collections.abc import Sequence
 from dataclasses import replace
 from time import monotonic
 
@@ -16,17 +15,15 @@ from msgspec import structs
 
 from rukpak_py.api.bundle_deployment import BundleDeployment
 from rukpak_py.api.names import RECONCILE_AT_ANNOTATION
-from rukpak_py.apply.preflight import AnyRefusal, Candidate, GatePhase, OwnerIsGone, Refusal, Untried
+from rukpak_py.apply.preflight import GatePhase
 from rukpak_py.apply.removed_objects import kept_for_instances, without_kept
-from rukpak_py.apply.results import NO_WAKES, FailureKind
 from rukpak_py.certificates.deployments import CertificateResult
 from rukpak_py.controllers.deployment.after_apply import KEPT_CRDS_SECONDS, AfterApply
-from rukpak_py.controllers.deployment.applying import AppliedContent, Applier, schema_lag
+from rukpak_py.controllers.deployment.applying import AppliedContent, Applier
 from rukpak_py.controllers.deployment.attempt import Attempt
 from rukpak_py.controllers.deployment.certificates import CertificateStage, certificate_progress
+from rukpak_py.controllers.deployment.clearance import Clearance
 from rukpak_py.controllers.deployment.facts import (
-    GONE,
-    answers_slowly,
     failed_request,
     look_again,
     refusal_facts,
@@ -43,7 +40,7 @@ from rukpak_py.controllers.deployment.planning import Planned, Planner, complete
 from rukpak_py.controllers.deployment.rendering import Rendered
 from rukpak_py.controllers.deployment.rendering_stage import RenderingStage
 from rukpak_py.controllers.deployment.state import differences
-from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval, has_waited
+from rukpak_py.controllers.deployment.upgrade_approval import UpgradeApproval
 from rukpak_py.controllers.result.cause_table import LOOK_AGAIN_SECONDS, Kind
 from rukpak_py.controllers.result.causes import Cause
 from rukpak_py.controllers.result.deployment_details import AccountMissing
@@ -82,8 +79,14 @@ class ContentReconciler:
         self._hooks = hooks
         self._after_apply = after_apply
         self._half_upgrade = half_upgrade
-        self._generated = generated
-        self._approval = approval
+        self._clearance = Clearance(
+            planner=planner,
+            gates=gates,
+            applier=applier,
+            certificates=certificates,
+            generated=generated,
+            approval=approval,
+        )
 
     async def reconcile_content(self, attempt: Attempt, active: Attempt | None, *, is_due: bool = True) -> Progress:
         """`active`: the same for what is installed; None when nothing is, or when its options are lost.
@@ -172,7 +175,7 @@ class ContentReconciler:
             return seen
         planned = await self._planner.plan(attempt, rendered, seen, is_installed=candidate.is_installed)
         candidate = self._gates.looked_at(attempt, candidate, planned.plan)
-        told = await self._may_begin(attempt, active, rendered, planned, candidate)
+        told = await self._clearance.ask(attempt, active, rendered, planned, candidate)
         if isinstance(told, Progress):
             return told
         told = (*self._gates.warnings(attempt), *told)
@@ -211,61 +214,6 @@ class ContentReconciler:
             state.shares(planned.plan.shared)
         state.kept_crds_judged_at = monotonic()
         return Progress(facts=after.facts) + await self._finish_with_secrets(applied)
-
-    async def _refusals_of_plan(
-        self, attempt: Attempt, candidate: Candidate, *, may_write: bool
-    ) -> tuple[AnyRefusal, ...]:
-        """Ask the gates; between them release the fields that the content drops, which would make the server refuse."""
-        refusals = await self._gates.refusals(GatePhase.PLAN, attempt, candidate)
-        if refusals:
-            return refusals
-        if may_write:
-            await self._certificates.release_dropped(attempt)
-            return await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
-        refusals = await self._gates.refusals(GatePhase.DRY_RUN, attempt, candidate)
-        return self._certificates.without_held(attempt, refusals)
-
-    async def _refusals_of_now(
-        self, attempt: Attempt, candidate: Candidate, *, may_write: bool
-    ) -> tuple[AnyRefusal, ...]:
-        """The same where no former answer counts, nor one about the content alone."""
-        self._gates.ask_again(attempt)
-        refusals = await self._gates.refusals(GatePhase.CONTENT, attempt, candidate)
-        return refusals or await self._refusals_of_plan(attempt, candidate, may_write=may_write)
-
-    async def _may_begin(
-        self, attempt: Attempt, active: Attempt | None, rendered: Rendered, planned: Planned, candidate: Candidate
-    ) -> tuple[Fact, ...] | Progress:
-        """Ask everything that has a say before the first write: gates, generated passwords, approval and windows.
-
-        Before an upgrade that waited begins, its plan is made again from fresh answers of the gates. Once it is
-        recorded that one begins the gates are asked again, because nothing was released before.
-        """
-        if candidate.is_upgrade and (left := schema_lag(attempt.state, monotonic())) > 0:
-            return Progress(facts=(look_again(left),), reached=Reached.PARTLY)
-        may_wait = self._approval.may_wait(attempt, active, planned.plan)
-        is_free = not may_wait and not self._approval.must_record(attempt, active, planned.plan)
-        waited = has_waited(attempt) and not candidate.is_installed
-        ask = self._refusals_of_now if waited and not may_wait else self._refusals_of_plan
-        refusals = await ask(attempt, candidate, may_write=is_free)
-        if refusals:
-            return await self._refused_plan(attempt, planned, refusals)
-        told = await self._generated.judge(attempt, active, planned, rendering=rendered.content.digest)
-        if isinstance(told, Progress) or is_free:
-            return told
-        if planned.held and may_wait:
-            return Progress(facts=(*told, planned.hidden.fact(Cause.KINDS_HELD_BACK)))
-        waits = await self._approval.decide(attempt, active, rendered, planned) if may_wait else None
-        if waits is None and may_wait and waited:
-            refusals = await self._refusals_of_now(attempt, candidate, may_write=False)
-            if refusals:
-                return await self._refused_plan(attempt, planned, refusals)
-            waits = await self._approval.decide(attempt, active, rendered, planned)
-        waits = waits or await self._approval.record(attempt)
-        if waits is not None:
-            return Progress(facts=told) + waits
-        refusals = await self._refusals_of_plan(attempt, candidate, may_write=True)
-        return await self._refused_plan(attempt, planned, refusals) if refusals else told
 
     async def _hooks_before(
         self, attempt: Attempt, rendered: Rendered, planned: Planned, *, is_upgrade: bool
@@ -346,22 +294,6 @@ class ContentReconciler:
         if planned.is_whole or may_be_hidden:
             return None
         return planned.hidden.fact(Cause.KINDS_HELD_BACK)
-
-    async def _refused_plan(self, attempt: Attempt, planned: Planned, refusals: Sequence[AnyRefusal]) -> Progress:
-        if any(isinstance(one, OwnerIsGone) for one in refusals):
-            return GONE
-        state = attempt.state
-        slow = tuple(answers_slowly(attempt.state.pace, len(one.keys)) for one in refusals if isinstance(one, Untried))
-        if slow:
-            return Progress(facts=slow)
-        state.applied.absent.clear()  # what was free may be why
-        state.tried.forget()
-        conflicts = (one for one in refusals if isinstance(one, Refusal) and one.kind is FailureKind.CONFLICT)
-        state.conflicts = NO_WAKES.union(*(one.wakes for one in conflicts))
-        withdrawn: tuple[Fact, ...] = ()
-        if planned.plan.refused:
-            withdrawn = await self._applier.withdraw(attempt, planned, self._planner.owned(attempt))
-        return Progress(facts=(*withdrawn, *refusal_facts(refusals)))
 
 
 _NOTHING_WRITTEN = API_ERRORS.causes | {Cause.ACCOUNT_MISSING}  # nor is it now

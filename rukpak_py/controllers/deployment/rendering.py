@@ -13,30 +13,28 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from rukpak_py.api.names import CLUSTER_DOMAIN
-from rukpak_py.apply.desired import Desired, desire, scaled
+from rukpak_py.apply.desired import Desired
 from rukpak_py.apply.kinds import KindState, Resolution
-from rukpak_py.apply.order import is_builtin
 from rukpak_py.apply.serving_workloads import serving_workloads
 from rukpak_py.certificates.wanted import RenderedObject, wanted_certificates
 from rukpak_py.content.tree import Tree
 from rukpak_py.controllers.deployment.attempt import Attempt, installed_entry, installed_rendering
 from rukpak_py.controllers.deployment.kept_renderings import KeptRenderings
 from rukpak_py.controllers.deployment.kinds import Kinds
+from rukpak_py.controllers.deployment.rendered_objects import desired_of, namespace_object, patched_objects
 from rukpak_py.controllers.deployment.rendering_cache import RenderingCache
 from rukpak_py.controllers.deployment.state_parts import ContentFacts, ContentKey, Loss
 from rukpak_py.controllers.jobs import LANE_WIDTH, Jobs
 from rukpak_py.controllers.ports import Content
 from rukpak_py.core.errors import AccessError, ContentError, UnavailableError
 from rukpak_py.core.limits import DEFAULT_LIMITS, Limits
-from rukpak_py.core.objects import GroupKind, GroupVersionKind, Head, Object, ObjectKey, canonical_json
+from rukpak_py.core.objects import GroupKind, ObjectKey
 from rukpak_py.formats.format import ChartRenderer, RenderedContent, RenderOptions
 from rukpak_py.formats.hook import Hook, has_delete_hooks
-from rukpak_py.formats.patches import PatchedObjects, patch_objects
 from rukpak_py.kube.discovery_documents import Served
-from rukpak_py.kube.resources import NAMESPACES
 
 RENDER_SECONDS = 600.0
 LANE = "render"
@@ -130,7 +128,7 @@ class Renderer:
             if differs(attempt, content.digest):
                 return _lose(attempt)
             if attempt.makes_namespace and not any(attempt.makes(obj) for obj in content.objects):
-                content = replace(content, objects=[_namespace(attempt.install_namespace), *content.objects])
+                content = replace(content, objects=[namespace_object(attempt.install_namespace), *content.objects])
             content, unmatched = await self._patched(attempt, content)
             resolution = await self._kinds.resolve(content.objects, attempt.deployment)
             rendered = await self._desired(attempt, content, resolution, unmatched)
@@ -299,54 +297,3 @@ def render_options(attempt: Attempt) -> RenderOptions:
         config=attempt.options.config,
         values=attempt.values,
     )
-
-
-def patched_objects(attempt: Attempt, content: RenderedContent, limits: Limits = DEFAULT_LIMITS) -> PatchedObjects:
-    """The objects with the patches of the options; the `crds/` of a chart are left as they are."""
-    return patch_objects(
-        content.objects,
-        attempt.options.patches,
-        default_namespace=attempt.install_namespace or content.default_namespace,
-        exempt=content.before_hooks,
-        limits=limits,
-    )
-
-
-def _namespace(name: str) -> Object:
-    manifest = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-    head = Head(gvk=GroupVersionKind("", "v1", NAMESPACES.gvk.kind), namespace="", name=name)
-    return Object(head=head, json=canonical_json(manifest))
-
-
-TURN_BYTES: Final = 64 * 1024  # of manifests, between two chances for the rest of the process
-
-
-async def desired_of(content: RenderedContent, resolution: Resolution, attempt: Attempt) -> tuple[Desired, ...]:
-    desired: dict[object, Desired] = {}
-    turn = 0
-    scalers = scaled(content.objects, default_namespace=attempt.namespace)
-    for obj in content.objects:
-        resource = resolution.resources.get(obj.head.gvk)
-        if resource is None:
-            continue
-        key = obj.head.key
-        one = desire(
-            obj,
-            owner=attempt.owner,
-            namespaced=resource.namespaced,
-            default_namespace=attempt.namespace,
-            custom=not is_builtin(obj.head.gvk.group),
-            outlives=attempt.makes(obj),
-            lasting=key in content.lasting,
-            create_only=key in content.create_only,
-            overrides=attempt.options.overrides,
-            scaler=scalers.get(key._replace(namespace=key.namespace or attempt.namespace)),
-        )
-        known = desired.setdefault(one.key, one)
-        if known.payload.digest != one.payload.digest:
-            raise ContentError(f"the content has two different objects with the same name: {one.key}")
-        turn += len(obj.json)
-        if turn > TURN_BYTES:
-            turn = 0
-            await asyncio.sleep(0)
-    return tuple(desired.values())
