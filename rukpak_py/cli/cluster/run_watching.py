@@ -26,7 +26,7 @@ from rukpak_py.cli.cluster.session import ClusterSession
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import RukPakError, UnavailableError
 from rukpak_py.kube.client import Client
-from rukpak_py.kube.errors import NotFoundError, ServerUnavailableError
+from rukpak_py.kube.errors import ApiError, NotFoundError
 from rukpak_py.kube.resources import BUNDLE_DEPLOYMENTS
 
 LOOK_SECONDS = 0.5
@@ -117,7 +117,7 @@ async def _show_state(client: Client, name: str, uploaded: Uploaded, screen: Scr
             found = read_bundle_deployment(await client.get(BUNDLE_DEPLOYMENTS, "", name))
         except NotFoundError:
             screen.show(f"failed: BundleDeployment {name} was deleted: the next change creates it again")
-        except ServerUnavailableError as error:
+        except ApiError as error:  # also a refusal: the next change shows whether it has lasted
             screen.show(f"waiting: {error}")
         else:
             screen.show(state_of(found, uploaded))

@@ -1,7 +1,11 @@
 """The directory that `rukpakctl run --watch` looks at: which change counts, and which files are looked at."""
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from unittest.mock import AsyncMock
 
 import pytest
 
@@ -9,6 +13,7 @@ from rukpak_py.cli.cluster import run_watching, running
 from rukpak_py.cli.cluster.run_watching import Screen, is_editor_file
 from rukpak_py.content.tree import Tree, TreeBuilder
 from rukpak_py.core.errors import ContentError
+from rukpak_py.kube.errors import ErrorAnswer, ForbiddenError, ServerUnavailableError
 
 
 def tree(content: str) -> Tree:
@@ -69,6 +74,18 @@ async def test_directory_that_cannot_be_read_is_told_once_for_each_reason() -> N
         "not uploaded: a link that leads nowhere",
         "not uploaded: no such directory",
     ]
+
+
+async def test_state_is_shown_on_after_any_answer_of_the_api_server(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that restarts refuses for a moment what it allows later."""
+    monkeypatch.setattr(run_watching, "INTERVAL_SECONDS", 0.0)
+    refusals = [one(ErrorAnswer(subject="get", message="no")) for one in (ServerUnavailableError, ForbiddenError)]
+    client: Any = SimpleNamespace(get=AsyncMock(side_effect=[*refusals, asyncio.CancelledError]))
+    uploaded: Any = None  # not looked at
+    said: list[str] = []
+    with pytest.raises(asyncio.CancelledError):
+        await run_watching._show_state(client, "shop", uploaded, screen(said))
+    assert said == ["waiting: get: no"] * len(refusals)
 
 
 @pytest.mark.parametrize(
