@@ -25,7 +25,7 @@ T = TypeVar("T")
 IDLE_SECONDS = 90.0  # bookmarks come every minute
 POLL_SECONDS = 2.0  # for one who may list, and not watch
 SHORT_SECONDS = 1.0  # a watch that ends sooner is not opened again at once
-REFUSED_SECONDS = 30.0  # since the last answer: from then on a refusal is meant
+REFUSED_SECONDS = 30.0  # since the first refusal: from then on it is meant
 PAGE = 50
 REFUSED = (AccessError, KindNotServedError, DeploymentCommandError)
 _NAME_OF_OUR_KIND = "metadata.name"
@@ -40,17 +40,19 @@ class Seen(Generic[T]):
 
 
 class Refusals:
-    """Since the last answer."""
+    """Refusals since the last answer. The time before the first of them does not count: a watch may be silent."""
 
     def __init__(self) -> None:
-        self.answered()
+        self._since: float | None = None
 
     def answered(self) -> None:
-        self._last_answer = monotonic()
+        self._since = None
 
-    @property
-    def have_lasted(self) -> bool:
-        return monotonic() - self._last_answer >= REFUSED_SECONDS
+    def refused(self) -> bool:
+        """Count one more. True: they have lasted, and are meant."""
+        now = monotonic()
+        self._since = self._since if self._since is not None else now
+        return now - self._since >= REFUSED_SECONDS
 
 
 async def follow(
@@ -87,7 +89,7 @@ async def follow(
             version = ""
             await asyncio.sleep(backoff.next())
         except REFUSED:
-            if not version and refusals.have_lasted:
+            if refusals.refused() and not version:
                 raise
             version = ""
             await asyncio.sleep(POLL_SECONDS)

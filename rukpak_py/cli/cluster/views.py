@@ -48,7 +48,7 @@ async def views_of(client: Client, name: str) -> AsyncGenerator[DeploymentView, 
             except NotFoundError:
                 return
             except REFUSED:
-                if refusals.have_lasted:
+                if refusals.refused():
                     raise
             except UnavailableError:
                 continue
