@@ -45,7 +45,7 @@ from rukpak_py.server.access import (
 from rukpak_py.server.archives import Archive, send
 from rukpak_py.server.listener import admit
 from rukpak_py.server.page.application import Page, protection
-from rukpak_py.server.page.bearer import UNKNOWN_VIEWER, PageSettings, bearer_viewers
+from rukpak_py.server.page.bearer import REJECTED_VIEWER, UNKNOWN_VIEWER, PageSettings, bearer_viewers
 from rukpak_py.server.uploads import LiveBundles, UploadRefusedError, Uploads
 
 _LOG = logging.getLogger(__name__)
@@ -159,7 +159,8 @@ class ContentApp:
         try:
             identity = await self._access.check(credentials, request.method, path)
         except UnauthenticatedError as error:
-            return _refused(_text(401, str(error), headers={"WWW-Authenticate": "Bearer"}))
+            text = REJECTED_VIEWER if path == PAGE_PATH else str(error)
+            return _refused(_text(401, text, headers={"WWW-Authenticate": "Bearer"}))
         except ForbiddenPathError as error:
             return _refused(_text(403, str(error)))
         except RukPakError as error:

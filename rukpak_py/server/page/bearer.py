@@ -25,6 +25,10 @@ UNKNOWN_VIEWER = (
     "The page needs your bearer token in the header Authorization, as an authenticating proxy sends it; a client"
     " certificate cannot be passed on to the API server."
 )
+REJECTED_VIEWER = (
+    "The API server does not accept your bearer token, which may have expired. Log in again. If a new token is not"
+    " accepted either, configure the API server for its issuer and client."
+)
 REMEMBERED_VIEWERS = 16
 Plan = Callable[[web.Request, str], Awaitable[bytes | None]]
 

@@ -118,7 +118,9 @@ async def test_only_a_bearer_token_opens_the_page(scene: Scene) -> None:
         assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
         assert answer.text.startswith("The page needs your bearer token in the header Authorization")
     forged = await scene.accounts.without_account("eyJhbGciOiJub25lIn0.e30.")
-    assert (await forged.ask("GET", "/ui/")).status == 401
+    answer = await forged.ask("GET", "/ui/")
+    assert (answer.status, answer.headers["WWW-Authenticate"]) == (401, "Bearer")
+    assert "Log in again" in answer.text
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE"])

@@ -5,7 +5,10 @@ from collections.abc import Callable
 from importlib import resources
 from urllib.parse import urlsplit
 
+import aiohttp
 import pytest
+from aiohttp import web
+from aiohttp.test_utils import TestServer
 
 from e2e.browser import Browser, Tab
 from e2e.cluster.control_plane import ControlPlane
@@ -155,6 +158,44 @@ async def test_refresh_happens_by_itself_and_can_be_paused(tab: Tab, loopback: L
     await tab.evaluate("document.getElementById('pause').click()")
     assert await tab.evaluate("paused") is True
     assert "Resume" in await tab.evaluate("document.getElementById('pause').textContent")
+
+
+@pytest.mark.parametrize(
+    "ended",
+    [
+        pytest.param((302, {"Location": "http://127.0.0.1:9/login"}), id="redirect to another origin"),
+        pytest.param((403, {}), id="login page of the proxy"),
+        pytest.param((401, {}), id="token that the API server rejects"),
+    ],
+)
+async def test_refresh_tells_that_a_login_has_ended(
+    tab: Tab, loopback: LoopbackPage, ended: tuple[int, dict[str, str]]
+) -> None:
+    """Behind a proxy. Once the login is renewed, the page goes on."""
+    is_logged_in = True
+
+    async def proxy(request: web.Request) -> web.Response:
+        if not is_logged_in:
+            return web.Response(status=ended[0], headers=ended[1])
+        async with session.get(f"{loopback.url}{request.match_info['path']}") as answer:
+            headers = {name: answer.headers[name] for name in ("Content-Type", "Content-Security-Policy")}
+            return web.Response(status=answer.status, body=await answer.read(), headers=headers)
+
+    async def tells_end() -> bool:
+        return "Refused since" in str(await tab.evaluate("document.getElementById('refreshing').textContent"))
+
+    async def is_updated() -> bool:
+        return "Updated at" in str(await tab.evaluate("document.getElementById('refreshing').textContent"))
+
+    app = web.Application()
+    app.router.add_get("/{path:.*}", proxy)
+    async with aiohttp.ClientSession(trust_env=False) as session, TestServer(app) as server:
+        await tab.open(str(server.make_url("/")))
+        assert await is_updated()
+        is_logged_in = False
+        await eventually(tells_end, what="the end of the login is told")
+        is_logged_in = True
+        await eventually(is_updated, what="the page goes on")
 
 
 async def test_page_works_without_script(chromium: Browser, loopback: LoopbackPage, population: Population) -> None:

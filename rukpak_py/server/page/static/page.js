@@ -67,8 +67,13 @@ function isSelecting(content) {
   return !!selection && !selection.isCollapsed && content.contains(selection.anchorNode);
 }
 
+class RefusedError extends Error {}
+
 async function refresh(content) {
-  const response = await fetch(location.href, { headers: { Accept: "text/html" }, cache: "no-store" });
+  // The page redirects nowhere, so a redirect is to the login of a proxy, which the policy lets no script follow.
+  const options = { headers: { Accept: "text/html" }, cache: "no-store", redirect: "manual" };
+  const response = await fetch(location.href, options);
+  if (response.type === "opaqueredirect" || (response.status >= 400 && response.status < 500)) throw new RefusedError();
   const wanted = new DOMParser().parseFromString(await response.text(), "text/html");
   const next = wanted.getElementById("content");
   if (!response.ok || !next) throw new Error(String(response.status));
@@ -87,11 +92,12 @@ function start(content) {
   button.type = "button";
   button.id = "pause";
   line.replaceChildren(text, " ", state, button);
-  let failed = false;
+  let failure = null;
 
   function show() {
     const time = new Date(loaded).toLocaleTimeString();
-    state.textContent = failed ? `No answer since ${time}; trying again.` : `Updated at ${time}.`;
+    if (failure instanceof RefusedError) state.textContent = `Refused since ${time}; reload the page to see why.`;
+    else state.textContent = failure ? `No answer since ${time}; trying again.` : `Updated at ${time}.`;
     button.textContent = paused ? "Resume updates" : "Pause updates";
   }
 
@@ -99,9 +105,9 @@ function start(content) {
     if (!paused && !document.hidden && !isSelecting(content)) {
       try {
         await refresh(content);
-        failed = false;
-      } catch {
-        failed = true;
+        failure = null;
+      } catch (error) {
+        failure = error;
       }
       showAges();
       show();
