@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from rukpak_py.formats import dns
 from rukpak_py.formats.go_types.markers import markers
-from rukpak_py.formats.object_rules.cel import unbalanced
+from rukpak_py.formats.object_rules.cel import problem_of_expression
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 
 _PORT: Final = (1, 65535)
@@ -180,7 +180,7 @@ def host(value: str) -> list[str]:
 
 def expression(value: str) -> list[str]:
     """An expression of CEL."""
-    problem = unbalanced(value)
+    problem = problem_of_expression(value)
     return [problem] if problem else []
 
 

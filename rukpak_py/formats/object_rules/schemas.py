@@ -12,7 +12,7 @@ from typing import Any, Final
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.formats.crds.values import problem_of_pattern, unfit
 from rukpak_py.formats.json_fields import Json
-from rukpak_py.formats.object_rules.cel import unbalanced
+from rukpak_py.formats.object_rules.cel import problem_of_expression
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 
 _SCHEMA: Final = ("schema", "openAPIV3Schema")
@@ -237,12 +237,14 @@ def _rules(node: _Node) -> Iterator[Defect]:
         rule, reason = one.get("rule"), one.get("reason")
         if not isinstance(rule, str) or not rule.strip():
             yield node.defect(Sort.REQUIRED, "rule is required", _VALIDATIONS, index, "rule")
-        elif problem := unbalanced(rule):
+        elif problem := problem_of_expression(rule):
             yield node.defect(Sort.FORM, f"rule: {problem}", _VALIDATIONS, index, "rule")
         if isinstance(reason, str) and reason and reason not in _REASONS:
             message = f'reason is "{reason[:60]}", and may be {", ".join(_REASONS)}'
             yield node.defect(Sort.CHOICE, message, _VALIDATIONS, index, "reason")
         message_text = one.get("message")
+        if isinstance(rule, str) and "\n" in rule.strip() and not message_text:
+            yield node.defect(Sort.REQUIRED, "message is required for a rule of several lines", _VALIDATIONS, index)
         if isinstance(message_text, str) and "\n" in message_text.strip():
             yield node.defect(Sort.FORM, "message must be one line", _VALIDATIONS, index, "message")
 
