@@ -5,7 +5,7 @@ from functools import partial
 from typing import Final
 
 from rukpak_py.core.findings import Profile
-from rukpak_py.formats.object_rules import custom_objects, images, ports, rights, services, spelling
+from rukpak_py.formats.object_rules import custom_objects, images, memory, ports, rights, services, spelling
 from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.object_rules.kinds import kind_defect
 from rukpak_py.formats.object_rules.parts import Sort
@@ -98,4 +98,5 @@ FAMILIES: Final[tuple[Family[Judged], ...]] = (
     services.FAMILY,
     custom_objects.FAMILY,
     spelling.FAMILY,
+    memory.FAMILY,
 )
