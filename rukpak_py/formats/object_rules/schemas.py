@@ -239,6 +239,9 @@ def _rules(node: _Node) -> Iterator[Defect]:
             yield node.defect(Sort.REQUIRED, "rule is required", _VALIDATIONS, index, "rule")
         elif problem := problem_of_expression(rule):
             yield node.defect(Sort.FORM, f"rule: {problem}", _VALIDATIONS, index, "rule")
+        written = one.get("messageExpression")
+        if isinstance(written, str) and (problem := problem_of_expression(written)):
+            yield node.defect(Sort.FORM, f"messageExpression: {problem}", _VALIDATIONS, index, "messageExpression")
         if isinstance(reason, str) and reason and reason not in _REASONS:
             message = f'reason is "{reason[:60]}", and may be {", ".join(_REASONS)}'
             yield node.defect(Sort.CHOICE, message, _VALIDATIONS, index, "reason")

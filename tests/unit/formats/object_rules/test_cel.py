@@ -22,6 +22,12 @@ REFUSED = [
     ("self.", "it ends with ."),
     ("self.a > // 1", "it ends with >"),
     ("!", "it ends with !"),
+    ("self.a in", "it ends with in"),
+    ("self.a and self.b", "and is no operator: write &&"),
+    ("self.size() > 0 or true", "or is no operator: write ||"),
+    ("has(self.a) self.b", "there is no operator before self"),
+    ("self.a 'x'", "there is no operator before 'x'"),
+    ("self.a == 1 2", "there is no operator before 2"),
 ]
 ACCEPTED = [
     "self.a == 1",
@@ -34,6 +40,11 @@ ACCEPTED = [
     "self.a == '''a'b'''",
     "self.a.all(k, k.startsWith('x')) // = & ;",
     "self.a\n  == 'x'",
+    "'a' in self.b && self.a in ['x', r'y', b'z']",
+    "self.a == 1.5e3 || self.b == 0x1F || self.a > -1u",
+    "self.and == self.or.not",
+    "{'a': 1}.all(k, k == 'a')",
+    "self.a[?'x'].orValue('') == 'x'",
     "",
 ]
 
