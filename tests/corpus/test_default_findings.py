@@ -34,6 +34,7 @@ ERRORS_OF_RENDERED = {
     "RV1-938": "the API server refuses the webhook configuration",
     "RV1-943": "the operator cannot tell of which kind the object is",
     "OBJ-013": "the kubelet cannot parse the image, and starts no container",
+    "OBJ-020": "the API server refuses the object, which does not fit the CRD of the same bundle",
     **dict.fromkeys((rule.id for rule in object_rules.FAMILY.rules), "the API server refuses the object"),
 }
 
