@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
-from rukpak_py.formats.crds.values import unfit
+from rukpak_py.formats.crds.values import Unknown, unfit
 from rukpak_py.formats.crds.written import DEFINITION
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.json_fields import Json, entries, mapping, text
@@ -47,12 +47,12 @@ def served(manifest: Json, schemas: Schemas) -> dict[str, Json] | None:
     return schemas.get((group, text(manifest, "kind")))
 
 
-def misfit(manifest: Json, schemas: Schemas, *, allows_unknown: bool) -> str:
+def misfit(manifest: Json, schemas: Schemas, *, unknown: Unknown) -> str:
     """Say what is wrong with the object; empty where nothing is, or where no served version is its own."""
     schema = (served(manifest, schemas) or {}).get(text(manifest, "apiVersion"))
     if not schema:
         return ""
-    return unfit(_without_nulls(manifest), schema, "", allows_unknown=allows_unknown).removeprefix(".")
+    return unfit(_without_nulls(manifest), schema, "", unknown=unknown).removeprefix(".")
 
 
 def _without_nulls(value: Any, deepest: int = _DEEPEST) -> Any:

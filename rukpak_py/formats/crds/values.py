@@ -1,5 +1,6 @@
 """Values held against a schema of a CRD, as far as that is easily told: defaults, examples, and shipped objects."""
 
+from enum import Enum, auto
 from functools import lru_cache
 from typing import Any, Final
 
@@ -8,7 +9,8 @@ import re2
 from rukpak_py.formats.json_fields import Json
 
 _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
-_OPEN: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource", "additionalProperties")
+_KEEPING: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
+_OPEN: Final = (*_KEEPING, "additionalProperties")
 _DEEPEST: Final = 40
 _PATTERN_BYTES: Final = 8 << 20  # of a compiled pattern and its states
 _PATTERNS: Final = 32  # that are kept compiled; schemas use them in turn
@@ -39,11 +41,16 @@ def _compiled(pattern: str) -> tuple[Any, str]:
         return None, f"no regular expression of Go: {said.decode() if isinstance(said, bytes) else said}"
 
 
-def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, allows_unknown: bool = False) -> str:
-    """Say what is wrong with a value; empty where nothing is, or where that is not easily told.
+class Unknown(Enum):
+    """Fields without a property that are told: none, those that server-side apply refuses, or dropped ones as well."""
 
-    `allows_unknown`: a field without a property is no problem.
-    """
+    NONE = auto()
+    REFUSED = auto()
+    DROPPED = auto()
+
+
+def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, unknown: Unknown = Unknown.DROPPED) -> str:
+    """Say what is wrong with a value; empty where nothing is, or where that is not easily told."""
     if deepest == 0 or (value is None and schema.get("nullable") is True):
         return ""
     type_name = schema.get("type")
@@ -63,17 +70,15 @@ def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, allows_
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _out_of_bounds(value, schema, at)
     if isinstance(value, dict):
-        return _unfit_object(value, schema, at, deepest, allows_unknown=allows_unknown)
+        return _unfit_object(value, schema, at, deepest, unknown=unknown)
     items = schema.get("items")
     if isinstance(value, list) and isinstance(items, dict):
-        below = (
-            unfit(one, items, f"{at}[{n}]", deepest - 1, allows_unknown=allows_unknown) for n, one in enumerate(value)
-        )
+        below = (unfit(one, items, f"{at}[{n}]", deepest - 1, unknown=unknown) for n, one in enumerate(value))
         return next(filter(None, below), "")
     return ""
 
 
-def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, allows_unknown: bool) -> str:
+def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, unknown: Unknown) -> str:
     required, properties = schema.get("required"), schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
     for name in required if isinstance(required, list) else []:
@@ -82,20 +87,18 @@ def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, allows_un
         inner = properties.get(name)
         if name not in value and not (isinstance(inner, dict) and "default" in inner):
             return f"{at}.{name} is required"
+    if unknown is Unknown.REFUSED and any(schema.get(one) is True for one in _KEEPING):
+        unknown = Unknown.NONE  # below it, the server drops what it does not know
     for name, one in value.items():
         inner = properties.get(name)
-        if isinstance(inner, dict) and (
-            problem := unfit(one, inner, f"{at}.{name}", deepest - 1, allows_unknown=allows_unknown)
-        ):
+        if isinstance(inner, dict) and (problem := unfit(one, inner, f"{at}.{name}", deepest - 1, unknown=unknown)):
             return problem
         if inner is not None:
             continue
         others = schema.get("additionalProperties")
-        if isinstance(others, dict) and (
-            problem := unfit(one, others, f"{at}.{name}", deepest - 1, allows_unknown=allows_unknown)
-        ):
+        if isinstance(others, dict) and (problem := unfit(one, others, f"{at}.{name}", deepest - 1, unknown=unknown)):
             return problem
-        is_open = allows_unknown or any(schema.get(one) for one in _OPEN)
+        is_open = unknown is Unknown.NONE or any(schema.get(one) for one in _OPEN)
         if not is_open and properties:
             return f"{at}.{name} is no property of the schema"
     return ""

@@ -1,12 +1,13 @@
 """Rule for custom resources of the CRDs that the same bundle brings.
 
-An unknown field is not told: an API server drops it without a word, unless the schema keeps it.
+Server-side apply refuses a field that the schema does not declare, where others would drop it without a word.
 """
 
 from collections.abc import Iterator
 
 from rukpak_py.core.findings import Profile
 from rukpak_py.formats.crds.custom_objects import misfit, schemas_of, served
+from rukpak_py.formats.crds.values import Unknown
 from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.rules import Family, Problem
 
@@ -30,5 +31,5 @@ def objects_fit_their_crds(judged: Judged) -> Iterator[Problem]:
             known = ", ".join(sorted(versions)) or "no version"
             message = f"{one.document.api_version} is not served by the CRD in the bundle, which serves {known}"
             yield one.origin.problem(message, "apiVersion")
-        elif wrong := misfit(manifest, schemas, allows_unknown=True):
+        elif wrong := misfit(manifest, schemas, unknown=Unknown.REFUSED):
             yield one.origin.problem(f"{one.document.kind} {one.document.name}: {wrong}")

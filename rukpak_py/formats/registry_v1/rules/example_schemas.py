@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.crds.custom_objects import misfit, schemas_of
+from rukpak_py.formats.crds.values import Unknown
 from rukpak_py.formats.json_fields import text
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.rules.examples import example_objects
@@ -24,7 +25,7 @@ FAMILY: Family[RegistryBundle] = Family(title="Examples of the bundle's own CRDs
 def examples_fit(bundle: RegistryBundle) -> Iterator[Problem]:
     schemas = schemas_of(definition.document for definition in bundle.definitions)
     for place, example in example_objects(bundle.csv.document):
-        if wrong := misfit(example, schemas, allows_unknown=False):
+        if wrong := misfit(example, schemas, unknown=Unknown.DROPPED):
             kind, api_version, name = (
                 text(example, "kind"),
                 text(example, "apiVersion"),

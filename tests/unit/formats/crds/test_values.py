@@ -1,9 +1,11 @@
 """Values held against schemas."""
 
+from typing import Any
+
 import pytest
 import re2
 
-from rukpak_py.formats.crds.values import problem_of_pattern, unfit
+from rukpak_py.formats.crds.values import Unknown, problem_of_pattern, unfit
 from rukpak_py.formats.json_fields import Json
 
 
@@ -42,3 +44,34 @@ def test_pattern_is_compiled_once_for_all_values(pattern: str, monkeypatch: pyte
     unfit(["once-a"] * 5, schema, "spec")
     problem_of_pattern(pattern)
     assert compiled == [pattern]
+
+
+_KEEPING = "x-kubernetes-preserve-unknown-fields"
+_INNER: Json = {"type": "object", "properties": {"b": {"type": "string"}}}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "told"),
+    [
+        ({"properties": {"a": _INNER}}, {"z": 1}, "v.z is no property of the schema"),
+        ({"properties": {"a": _INNER}}, {"a": {"z": 1}}, "v.a.z is no property of the schema"),
+        ({"additionalProperties": _INNER}, {"k": {"z": 1}}, "v.k.z is no property of the schema"),
+        ({"items": _INNER, "type": "array"}, [{"z": 1}], "v[0].z is no property of the schema"),
+        (
+            {"properties": {"a": _INNER}, "x-kubernetes-map-type": "atomic"},
+            {"z": 1},
+            "v.z is no property of the schema",
+        ),
+        ({"type": "object"}, {"z": 1}, ""),
+        ({"properties": {"a": _INNER}, _KEEPING: True}, {"z": 1}, ""),
+    ],
+)
+def test_unknown_field_is_told_where_server_side_apply_refuses_it(schema: Json, value: Any, told: str) -> None:
+    assert unfit(value, schema, "v", unknown=Unknown.REFUSED) == told
+    assert unfit(value, schema, "v", unknown=Unknown.NONE) == ""
+
+
+def test_field_that_is_dropped_below_one_that_keeps_all_is_told_of_examples_alone() -> None:
+    schema = {"properties": {"a": _INNER}, _KEEPING: True}
+    assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.REFUSED) == ""
+    assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.DROPPED) == "v.a.z is no property of the schema"
