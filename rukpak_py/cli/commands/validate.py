@@ -65,6 +65,12 @@ class _Asked:
         )
 
 
+def _absolute(_context: click.Context, _option: click.Parameter, value: str) -> str:
+    if value and not value.startswith(("https://", "http://")):
+        raise click.BadParameter(f"{value!r} does not begin with https:// or http://")
+    return value
+
+
 @click.command(epilog=epilog(no="a bundle has errors", failed="a bundle cannot be read"))
 @click.argument("paths", nargs=-1, required=True, type=click.Path(), metavar="PATH...")
 @format_option()
@@ -132,6 +138,15 @@ class _Asked:
 @click.option("--yes", is_flag=True, help="With --fix: do not ask.")
 @click.option("-q", "--quiet", is_flag=True, help="Tell errors only, and nothing of valid bundles.")
 @click.option("--settings/--no-settings", "reads_settings", default=True, help="Read .rukpakctl.yaml. Default: yes.")
+@click.option(
+    "--rules-url",
+    default="",
+    envvar="RUKPAK_RULES_URL",
+    show_envvar=True,
+    metavar="URL",
+    callback=_absolute,
+    help="URL of docs/rules.md, where you serve it: SARIF links to it.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 although there are errors.")
 @click.option("--jobs", type=click.IntRange(min=1), help="How many bundles are checked at once. Default: one per CPU.")
 def validate(
@@ -142,6 +157,7 @@ def validate(
     fixes: bool,
     yes: bool,
     quiet: bool,
+    rules_url: str,
     exit_zero: bool,
     jobs: int | None,
     **asked: Any,
@@ -164,7 +180,8 @@ def validate(
         found = _with_progress(checking, len(bundles))
         if written is not None:
             return _write_baseline(written, [*found])
-        reports = _printed(output, map(told, found), is_alone=len(bundles) == 1, is_quiet=quiet)
+        found = map(told, found)
+        reports = _printed(output, found, is_alone=len(bundles) == 1, is_quiet=quiet, rules_url=rules_url)
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if exit_zero or all(report.is_valid for report in reports) else Exit.NO
@@ -211,7 +228,9 @@ def _write_baseline(file: Path, reports: Sequence[CommandReport]) -> int:
     return Exit.OK
 
 
-def _printed(output: str, found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) -> Sequence[CommandReport]:
+def _printed(
+    output: str, found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool, rules_url: str
+) -> Sequence[CommandReport]:
     match output:
         case "text":
             return _as_text(found, is_alone=is_alone, is_quiet=is_quiet)
@@ -223,7 +242,8 @@ def _printed(output: str, found: Iterable[CommandReport], *, is_alone: bool, is_
     if output == "json":
         print_json(json_document.document(reports))
     else:
-        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=described_rules()))
+        rules = described_rules()
+        print_json(sarif.document(reports, version=rukpak_py.__version__, rules=rules, rules_url=rules_url))
     return reports
 
 

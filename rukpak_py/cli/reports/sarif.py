@@ -23,8 +23,13 @@ _UNREADABLE = "unreadable"  # the notification for a bundle that could not be re
 
 
 def document(
-    reports: Sequence[CommandReport], *, version: str, rules: Mapping[str, Described] = _NO_RULES
+    reports: Sequence[CommandReport],
+    *,
+    version: str,
+    rules: Mapping[str, Described] = _NO_RULES,
+    rules_url: str = "",
 ) -> dict[str, Any]:
+    """`rules_url`: of the page of all rules, for links; empty where it is served nowhere."""
     hit: dict[str, Finding] = {}
     for report in reports:
         for finding in report.findings:
@@ -40,7 +45,7 @@ def document(
                     "driver": {
                         "name": "rukpakctl",
                         "version": version,
-                        "rules": [_rule(hit[rule], rules.get(rule)) for rule in ids],
+                        "rules": [_rule(hit[rule], rules.get(rule), rules_url) for rule in ids],
                     }
                 },
                 "columnKind": "unicodeCodePoints",
@@ -56,12 +61,13 @@ def document(
     }
 
 
-def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
+def _rule(example: Finding, described: Described | None, rules_url: str) -> dict[str, Any]:
     """The same in every run, as long as the rule is known."""
     known = described or Described(title=example.message, hint=example.hint, severity=example.severity)
     return {
         "id": example.rule,
         **({"deprecatedIds": list(known.former_ids)} if known.former_ids else {}),
+        **({"helpUri": _link(rules_url, example.rule)} if rules_url else {}),
         "shortDescription": {"text": known.title},
         "fullDescription": {"text": known.title},
         "help": {"text": known.hint or known.title} | ({"markdown": _help(described)} if described else {}),
@@ -69,8 +75,13 @@ def _rule(example: Finding, described: Described | None) -> dict[str, Any]:
     }
 
 
+def _link(page: str, rule: str) -> str:
+    """The page at the row of the rule: browsers scroll to the text. A dash would be part of their syntax."""
+    return f"{page}#:~:text={quote(rule).replace('-', '%2D')}"
+
+
 def _help(described: Described) -> str:
-    """The page that code scanning shows for a rule. The documents have no address, so there is no `helpUri`."""
+    """The page that code scanning shows for a rule."""
     former = f"Former ids: {', '.join(described.former_ids)}." if described.former_ids else ""
     return "\n\n".join(filter(None, (f"**{described.title}**", described.hint, former, _ALL_RULES)))
 

@@ -32,6 +32,7 @@ def defects(schema: jsonschema.Draft4Validator, document: Any) -> list[str]:
     [
         ["bundle", "validate", *BUNDLES],
         ["bundle", "validate", *BUNDLES, "--profile", "operatorhub", "--strict"],
+        ["bundle", "validate", *BUNDLES, "--rules-url", "https://docs.example.com/rules.html"],
         ["bundle", "validate", "absent", *BUNDLES],
         ["bundle", "validate", str(SAMPLES / "greeter-v1")],
         ["catalog", "validate", str(SAMPLES / "broken-catalog")],
@@ -76,3 +77,17 @@ def test_help_of_a_rule_is_a_page_for_people(rukpakctl: CommandLine) -> None:
     assert page.startswith("**Every owned CRD is in the bundle")
     assert rules["RV1-004"]["help"]["text"] in page
     assert "Former ids: RV1-401." in page
+
+
+def test_rules_link_to_their_rows_where_the_list_is_served(rukpakctl: CommandLine) -> None:
+    page = "https://docs.example.com/rules.html"
+    ran = rukpakctl("bundle", "validate", BUNDLES[0], "-o", "sarif", "--rules-url", page)
+    rules = json.loads(ran.out)["runs"][0]["tool"]["driver"]["rules"]
+    links = {rule["id"]: rule["helpUri"] for rule in rules}
+    assert links["RV1-004"] == f"{page}#:~:text=RV1%2D004"
+
+
+def test_link_has_to_be_absolute(rukpakctl: CommandLine) -> None:
+    ran = rukpakctl("bundle", "validate", BUNDLES[0], "-o", "sarif", "--rules-url", "docs/rules.md")
+    assert ran.status == 2
+    assert "does not begin with https://" in ran.err
