@@ -3,7 +3,7 @@
 Its arguments are its memory in bytes, and for each call its seconds, and its seconds of processor time.
 
 A request is a pickle; so is an answer, behind eight bytes of its length. The first answer, `READY`, comes by itself.
-Before a call has ended it may ask something of the operator (`ask`), which answers with one more pickle.
+Before a call has ended it may ask something of the operator (`asker`), which answers with one more pickle.
 Its memory is bounded by the kernel, so that a call which needs more ends in a `MemoryError` here and nowhere else. It
 ends with its input, by `SIGPROF` when a call used up its processor time, and by an alarm when it goes on after its
 time: the operator may be gone. Both signals end it whatever it does, C code that holds the interpreter included. It
@@ -20,6 +20,7 @@ import threading
 import traceback
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
@@ -40,13 +41,38 @@ class CallOutcome(Enum):
     ASKS = auto()  # the call goes on with what the operator answers
 
 
-_Streams = tuple[BinaryIO, BinaryIO]
-_streams: list[_Streams] = []  # of this process, while a call of it runs
-
-
 class CallAnswer(NamedTuple):
     outcome: CallOutcome
     value: Any = None
+
+
+@dataclass(kw_only=True, slots=True)
+class _Asker:
+    """The way of one call to the operator. A thread that the call leaves behind must not ask in the next one's name."""
+
+    requests: BinaryIO
+    answers: BinaryIO
+    has_ended: bool = False
+
+    def ask(self, question: object) -> Any:
+        """One question at a time, whichever thread asks."""
+        with _ASKING:
+            if self.has_ended:
+                raise RuntimeError("the call that asks has ended")
+            _send(self.answers, _framed(CallAnswer(CallOutcome.ASKS, question)))
+            return pickle.load(self.requests)  # noqa: S301 - from the operator
+
+    def end(self) -> None:
+        with _ASKING:
+            self.has_ended = True
+
+
+_askers: list[_Asker] = []  # of this process, while a call of it runs
+
+
+def asker() -> Callable[[object], Any]:
+    """A function that asks the operator, for the call that runs here and its threads. Afterwards it is an error."""
+    return _askers[0].ask
 
 
 def main() -> None:
@@ -61,19 +87,6 @@ def main() -> None:
             pass
 
 
-def ask(question: object) -> Any:
-    """Ask the operator for the call that runs here. One question at a time, whichever thread asks.
-
-    A thread that a call has left behind gets an error: the next call may be for another deployment.
-    """
-    with _ASKING:
-        if not _streams:
-            raise RuntimeError("the call that asks has ended")
-        requests, answers = _streams[0]
-        _send(answers, _framed(CallAnswer(CallOutcome.ASKS, question)))
-        return pickle.load(requests)  # noqa: S301 - from the operator
-
-
 def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_seconds: float) -> bool:
     """One request; whether there may be more."""
     try:
@@ -85,10 +98,9 @@ def _serve(requests: BinaryIO, answers: BinaryIO, seconds: int, processor_second
     else:
         signal.alarm(seconds)
         signal.setitimer(signal.ITIMER_PROF, processor_seconds)
-        _streams.append((requests, answers))
+        _askers.append(_Asker(requests=requests, answers=answers))
         answer = _answer(call, args, kwargs)
-        with _ASKING:
-            _streams.clear()
+        _askers.pop().end()
         signal.setitimer(signal.ITIMER_PROF, 0)
         signal.alarm(0)
     _send(answers, answer or _framed(CallAnswer(CallOutcome.OUT_OF_MEMORY)))

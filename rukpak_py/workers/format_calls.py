@@ -9,8 +9,7 @@ from rukpak_py.content.tree import Tree
 from rukpak_py.core.limits import Limits
 from rukpak_py.formats.by_class import Classes, format_of_bundle, format_of_deployment
 from rukpak_py.formats.format import RenderedContent, RenderOptions
-from rukpak_py.formats.helm.cluster_view import LookedUp, Lookup
-from rukpak_py.workers.child import ask
+from rukpak_py.workers.child import asker
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,12 +28,7 @@ def render(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedCont
 
 def render_asking(classes: Classes, tree: Tree, options: RenderOptions) -> RenderedContent:
     """Render in a worker process, which asks the operator for what templates look up."""
-    return render(classes, tree, replace(options, look_up=_look_up))
-
-
-def _look_up(lookup: Lookup) -> LookedUp:
-    answer: LookedUp = ask(lookup)
-    return answer
+    return render(classes, tree, replace(options, look_up=asker()))
 
 
 def is_small(classes: Classes, tree: Tree) -> bool:
