@@ -16,6 +16,7 @@ from contextvars import copy_context
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from time import monotonic
 from typing import TypeVar
 
 from rukpak_py.content.tree import Tree
@@ -57,9 +58,8 @@ class Steps:
 
     async def run(self, step: Callable[[], T]) -> T:
         """The thread has ended when this ends."""
-        loop = asyncio.get_running_loop()
-        running = loop.run_in_executor(self._threads, copy_context().run, step)
-        begun = loop.time()
+        begun = monotonic()  # the clock of the loop stands still while the loop is held
+        running = asyncio.get_running_loop().run_in_executor(self._threads, copy_context().run, step)
         try:
             async with asyncio.timeout(self._left) as deadline:
                 return await asyncio.shield(running)
@@ -72,7 +72,7 @@ class Steps:
             await self._ended(running)
             raise
         finally:
-            self._left -= loop.time() - begun
+            self._left -= monotonic() - begun
 
     async def _ended(self, running: "asyncio.Future[T]") -> None:
         if not running.done():
