@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from rukpak_py.core.findings import Severity
+from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.json_fields import Json, at, each, entries, mapping, text, texts
 from rukpak_py.formats.object_rules.judged import Judged, JudgedObject, Origin, is_same_namespace
 from rukpak_py.formats.rules import Family, Problem
@@ -18,6 +19,7 @@ FAMILY: Family[Judged] = Family(title="Calls of Services", origin="rukpak-py")
 _CONFIGURATIONS: Final = ("ValidatingWebhookConfiguration", "MutatingWebhookConfiguration")
 _CONVERSION: Final = ("spec", "conversion", "webhook", "clientConfig", "service")
 _HTTPS: Final = 443
+_SHOWN: Final = 80
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -29,6 +31,10 @@ class _Call:
     port: int | str | None
     origin: Origin
     is_own: bool = True
+
+    @property
+    def key(self) -> ObjectKey:
+        return ObjectKey("", "Service", self.namespace[:_SHOWN], self.service[:_SHOWN])
 
 
 @FAMILY.rule(
@@ -56,8 +62,7 @@ def called_services_exist(judged: Judged) -> Iterator[Problem]:
         return
     for call in _calls(judged):
         if call.is_own and call.service and not judged.named("Service", call.service, call.namespace):
-            where = f" in the namespace {call.namespace[:80]}" if call.namespace else ""
-            yield call.origin.problem(f"there is no Service '{call.service[:80]}'{where} in the bundle")
+            yield call.origin.problem(f"there is no {call.key} in the bundle")
 
 
 @FAMILY.rule(
@@ -71,7 +76,7 @@ def called_ports_exist(judged: Judged) -> Iterator[Problem]:
     for call in _calls(judged):
         found = judged.named("Service", call.service, call.namespace)
         if found and call.port and not any(_has(one, call.port) for one in found):
-            yield call.origin.problem(f"port {str(call.port)[:80]} is no port of the Service '{call.service[:80]}'")
+            yield call.origin.problem(f"port {str(call.port)[:80]} is no port of {call.key}")
     for monitor in judged.objects:
         if monitor.api == ("monitoring.coreos.com/v1", "ServiceMonitor"):
             yield from _of_monitor(monitor, services)

@@ -56,9 +56,9 @@ def test_a_webhook_has_a_path(kind: str, called: Json | None, *, is_told: bool) 
         (
             {"name": "demo", "namespace": "n"},
             [PODS, service(namespace="m")],
-            "there is no Service 'demo' in the namespace n in the bundle",
+            "there is no Service n/demo in the bundle",
         ),
-        ({"name": "else"}, [PODS, service()], "there is no Service 'else' in the bundle"),
+        ({"name": "else"}, [PODS, service()], "there is no Service else in the bundle"),
         ({"name": "else"}, [service()], None),  # the workload comes with another bundle
         ({"name": ""}, [PODS], None),
     ],
@@ -80,7 +80,7 @@ def test_a_called_service_is_in_the_bundle(calling: Any, called: Json, others: l
     ],
 )
 def test_a_called_port_is_one_of_the_service(calling: Json, *, is_told: bool) -> None:
-    expected = ["port 8443 is no port of the Service 'demo'"] if is_told else []
+    expected = ["port 8443 is no port of Service demo"] if is_told else []
     assert told("OBJ-022", calling, service()) == expected
 
 
@@ -101,7 +101,7 @@ def ingress(port: Json, name: str = "demo") -> Json:
     ],
 )
 def test_an_ingress_leads_to_a_port_of_its_service(port: Json, called: str | None) -> None:
-    expected = [f"port {called} is no port of the Service 'demo'"] if called else []
+    expected = [f"port {called} is no port of Service demo"] if called else []
     assert told("OBJ-022", ingress(port), service()) == expected
     assert told("OBJ-022", ingress(port), service(type="ExternalName")) == []
     assert told("OBJ-021", ingress(port, name="else"), service(), PODS) == []  # it may well be in the cluster
