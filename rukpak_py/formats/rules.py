@@ -195,6 +195,11 @@ class Locator:
         return token[0] if token is not None and _is_spelling(token[0], value) else None
 
 
+def of_other_case(text: str, values: Iterable[str]) -> str:
+    """The value that differs from the text in the case of its letters alone; empty where there is none."""
+    return next((value for value in values if value.lower() == text.lower()), "")
+
+
 def severity_in(profiles: Collection[Profile], severity: Severity, error_only_in: Profile | None) -> Severity:
     return severity if error_only_in is None or error_only_in in profiles else Severity.WARNING
 

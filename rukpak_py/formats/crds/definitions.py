@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Final
 
-from rukpak_py.core.findings import Profile
+from rukpak_py.core.findings import Fix, Profile
 from rukpak_py.formats import dns, object_metadata
 from rukpak_py.formats.crds.written import WrittenDefinition
 from rukpak_py.formats.json_fields import at, mapping, text
-from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.rules import Family, Problem, of_other_case
 from rukpak_py.formats.urls import has_scheme_and_host
 
 FAMILY: Family[WrittenDefinition] = Family(
@@ -101,7 +101,8 @@ def the_scope_is_known(definition: WrittenDefinition) -> Iterator[Problem]:
         yield definition.problem("Required value", "spec", "scope")
     elif scope not in _SCOPES:
         reason = f'Unsupported value: "{scope}": supported values: "Cluster", "Namespaced"'
-        yield definition.problem(reason, "spec", "scope")
+        same = of_other_case(scope, _SCOPES)
+        yield definition.problem(reason, "spec", "scope", fix=Fix(text=same) if same else None)
 
 
 @FAMILY.rule(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Final
 
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.json_fields import Json, entries, mapping, text
 from rukpak_py.formats.rules import Place, Problem, path_text
@@ -31,6 +32,6 @@ class WrittenDefinition:
     def place(self, *path: str | int, on_key: bool = False) -> Place:
         return self.document.place(*path, on_key=on_key)
 
-    def problem(self, reason: str, *path: str | int, on_key: bool = False) -> Problem:
+    def problem(self, reason: str, *path: str | int, on_key: bool = False, fix: Fix | None = None) -> Problem:
         """In the API server's words, which begin with the field."""
-        return Problem(message=f"{path_text(path)}: {reason}", place=self.place(*path, on_key=on_key))
+        return Problem(message=f"{path_text(path)}: {reason}", place=self.place(*path, on_key=on_key), fix=fix)

@@ -14,6 +14,7 @@ from rukpak_py.formats.go_types.markers import Markers, markers
 from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.go_types.shapes import List, Pointer, Scalar, Struct
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
+from rukpak_py.formats.rules import of_other_case
 from rukpak_py.formats.type_defects import RANGES, TypeDefect
 
 # Without omitempty in Go, and yet the server takes objects without them, or sets them.
@@ -125,10 +126,10 @@ def _unknown_values(part: Part, field: str, values: tuple[str, ...]) -> Iterator
     for path, one in listed:
         if isinstance(one, str) and one and one not in values:
             known = ", ".join(value for value in values if value)
-            near = get_close_matches(one, values, n=1)
-            hint = f"Did you mean {near[0]}?" if near else ""
-            is_same = near and near[0].lower() == one.lower()
-            fix = Fix(text=near[0]) if is_same else None
+            same = of_other_case(one, values)
+            (near,) = [same] if same else get_close_matches(one, values, n=1) or [""]
+            hint = f"Did you mean {near}?" if near else ""
+            fix = Fix(text=same) if same else None
             yield part.defect(Sort.CHOICE, f'{field} is "{one[:60]}", and may be {known}', *path, hint=hint, fix=fix)
 
 

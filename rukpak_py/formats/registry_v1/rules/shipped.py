@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Profile, Severity
+from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats import dns
 from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.crds.written import DEFINITION
@@ -18,7 +18,7 @@ from rukpak_py.formats.go_types.restore import TypeDefect, restore
 from rukpak_py.formats.json_fields import at, entries, mapping
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle
 from rukpak_py.formats.registry_v1.kinds import OLD_DEFINITIONS, SUPPORTED
-from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.rules import Family, Problem, of_other_case
 from rukpak_py.formats.type_defects import RANGES
 from rukpak_py.formats.unknown_fields import UnknownField
 
@@ -74,7 +74,13 @@ def schema_types_are_known(bundle: RegistryBundle) -> Iterator[Problem]:
         for path, version in entries(document.manifest, "spec", "versions"):
             for inner, name in _unknown_types(at(version, *_SCHEMA)):
                 message = f"the type '{name}' of a schema does not exist"
-                yield Problem(message=message, place=document.place(*path, *_SCHEMA, *inner, "type"))
+                same = of_other_case(name, _TYPES)
+                yield Problem(
+                    message=message,
+                    place=document.place(*path, *_SCHEMA, *inner, "type"),
+                    hint=f"Write `type: {same}`." if same else None,
+                    fix=Fix(text=same) if same else None,
+                )
 
 
 def _unknown_types(schema: Any) -> Iterator[tuple[Path, str]]:
