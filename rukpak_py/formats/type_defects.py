@@ -41,10 +41,11 @@ RANGES: Final = {
     Wanted.INTEGER_64: f"Write a number from {-(1 << 63)} to {(1 << 63) - 1}.",
 }
 TEXTS: Final = frozenset({Wanted.STRING, Wanted.VERSION, Wanted.RELEASE})
+# Without leading zeros, which make an octal number in YAML and a syntax error in JSON.
 _LITERALS: Final = {
     Wanted.BOOLEAN: re.compile(r"true|false"),
-    Wanted.INTEGER: re.compile(r"-?\d{1,18}", re.ASCII),
-    Wanted.NUMBER: re.compile(r"-?\d{1,18}(\.\d{1,18})?", re.ASCII),
+    Wanted.INTEGER: re.compile(r"-?(0|[1-9]\d{0,17})", re.ASCII),
+    Wanted.NUMBER: re.compile(r"-?(0|[1-9]\d{0,17})(\.\d{1,18})?", re.ASCII),
 }
 
 

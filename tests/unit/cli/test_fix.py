@@ -99,6 +99,18 @@ def test_distant_changes_are_hunks_of_their_own(rukpakctl: CommandLine, plain: P
     subprocess.run(["git", "apply", "-p0", "-"], input=out.partition("web (pl")[0].encode(), check=True)
 
 
+@pytest.mark.parametrize("name", ["web.yaml", "web.json"])
+def test_number_with_leading_zeros_stays_in_quotes(rukpakctl: CommandLine, plain: Path, name: str) -> None:
+    """Without quotes it is another number in YAML, and none in JSON."""
+    plain.unlink()
+    text = '{"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "x"}, "spec": {"priority": "010"}}\n'
+    file = plain.with_name(name)
+    file.write_text(text)
+    ran = rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert file.read_text() == text
+    assert "fixable" not in ran.out
+
+
 def test_findings_that_are_not_told_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
     text = PLAIN.replace("verbs: [get]}", "verbs: [get]}\n").replace(
         "v1beta1", "v1beta1  # rukpakctl: ignore OBJ-011 old"
