@@ -72,6 +72,10 @@ class TypeDefect:
     def message(self) -> str:
         return f"{path_text(self.path)} {self.text}"
 
+    @property
+    def message_without_value(self) -> str:
+        return f"{path_text(self.path)} must be {self.wanted}, got {kind_of(self.got)}"
+
 
 def is_literal(wanted: Wanted, text: str) -> bool:
     """Whether the text, without its quotes, is such a value."""

@@ -15,7 +15,7 @@ from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.go_types.shapes import List, Pointer, Scalar, Struct
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.rules import of_other_case
-from rukpak_py.formats.type_defects import RANGES, TypeDefect
+from rukpak_py.formats.type_defects import RANGES, TypeDefect, Wanted
 
 # Without omitempty in Go, and yet the server takes objects without them, or sets them.
 _NOT_REQUIRED: Final = frozenset(
@@ -58,6 +58,7 @@ _KEYS: Final = {
     "Container": {"resizePolicy": ("resourceName",), "ports": ("name",)},  # of ports beside number and protocol
     "ServiceSpec": {"ports": ("name",)},
 }
+_SECRET: Final = frozenset({("data",), ("stringData",)})  # of a Secret: values that no message shows
 _TAKEN: Final = frozenset({("VolumeMount", "mountPropagation")})  # enumerations that the server does not check there
 _ELSEWHERE: Final = frozenset({"CustomResourceDefinitionSpec", "CustomResourceDefinitionVersion"})
 
@@ -71,7 +72,24 @@ def type_defects(manifest: Any, type_name: str) -> Iterator[Defect]:
     for one in found:
         if one.wanted in RANGES:
             continue  # PLAIN-011 and RV1-961 tell: they prevent rendering
-        yield Defect(sort=Sort.TYPE, path=one.path, message=one.message, fix=one.fix)
+        is_secret = type_name == "v1/Secret" and one.path[:1] in _SECRET
+        message = one.message_without_value if is_secret else one.message
+        yield Defect(sort=Sort.TYPE, path=one.path, message=message, hint=_advice(one), fix=one.fix)
+
+
+def _advice(defect: TypeDefect) -> str:
+    """Empty where the rule's says as much. The value is left out, so that several findings share a line."""
+    match defect.wanted, defect.got:
+        case _, _ if defect.fix is not None:
+            return "Remove the quotes." if isinstance(defect.got, str) else "Put the value in quotes."
+        case Wanted.BASE64, _ if defect.path[:1] == ("data",):
+            return "Encode the value as base64, or move it to `stringData`."
+        case Wanted.LIST, _:
+            return "Write a list: begin each entry with `- `."
+        case Wanted.OBJECT | Wanted.BOOLEAN | Wanted.INTEGER | Wanted.QUANTITY, _:
+            return f"Write {defect.wanted}."
+        case _:
+            return ""
 
 
 def table_defects(part: Part) -> Iterator[Defect]:

@@ -167,6 +167,22 @@ def test_bundle_of_olm_is_corrected(
     assert (tmp_path / "demo" / file).read_text() == text
 
 
+def test_values_of_shipped_config_maps_and_secrets_get_quotes(
+    rukpakctl: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    shipped = "---\napiVersion: v1\nkind: {}\nmetadata: {{name: web}}\n{}: {{port: {}}}\n"
+    wrong = [("ConfigMap", "data", "8080"), ("Secret", "stringData", "8080"), ("Secret", "data", "8080")]
+    for name, content in bundle(
+        files={"manifests/shipped.yaml": "".join(shipped.format(*one) for one in wrong)}
+    ).items():
+        (tmp_path / "demo" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "demo" / name).write_bytes(content)
+    rukpakctl("bundle", "validate", "demo", "--fix", "--yes")
+    right = [(*wrong[0][:2], '"8080"'), (*wrong[1][:2], '"8080"'), wrong[2]]  # a number is no base64
+    assert (tmp_path / "demo/manifests/shipped.yaml").read_text() == "".join(shipped.format(*one) for one in right)
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

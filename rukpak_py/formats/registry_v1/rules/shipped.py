@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Fix, Profile, Severity
+from rukpak_py.core.findings import QUOTED, Fix, Profile, Severity
 from rukpak_py.formats import dns
 from rukpak_py.formats.builtin_types import checked
 from rukpak_py.formats.crds.written import DEFINITION
@@ -27,7 +27,7 @@ FIELDS: Family[RegistryBundle] = Family(title="Fields of shipped objects", origi
 INTEGERS: Family[RegistryBundle] = Family(title="Integers of shipped objects", origin="rukpak-py")
 
 _TYPES: Final = frozenset({"array", "boolean", "integer", "number", "object", "string"})
-_TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}
+_TEXTS: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("stringData", "data")}  # text, then base64
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
 _RBAC: Final = "rbac.authorization.k8s.io/v1"
 _API_VERSIONS: Final = {
@@ -113,7 +113,8 @@ def values_are_texts(bundle: RegistryBundle) -> Iterator[Problem]:
             for key, value in mapping(document.manifest, field).items():
                 if value is not None and not isinstance(value, str):
                     message = f"{field}.{key} of {document.kind} '{document.name}' is not a string"
-                    yield Problem(message=message, place=document.place(field, key))
+                    is_text = field == _TEXTS[document.kind][0] and isinstance(value, bool | int | float)
+                    yield Problem(message=message, place=document.place(field, key), fix=QUOTED if is_text else None)
 
 
 @FAMILY.rule(

@@ -329,22 +329,6 @@ def test_mistake_is_told_at_its_place(kind: str, field: str, value: object, sort
     assert (sort, at or field) in {(one.sort, ".".join(map(str, one.path))) for one in found}
 
 
-@pytest.mark.parametrize(
-    ("field", "value", "right"),
-    [
-        ("spec.ports.0.protocol", "tcp", "TCP"),
-        ("spec.type", "clusterip", "ClusterIP"),
-        ("spec.type", "LOADBALANCER", "LoadBalancer"),
-        ("spec.ports.0.protocol", "tpc", ""),
-        ("spec.type", "ClusterIpp", ""),
-    ],
-)
-def test_value_of_another_case_is_corrected(field: str, value: str, right: str) -> None:
-    (defect,) = [one for one in of_object(changed(OBJECTS["Service"], field, value)) if one.sort is Sort.CHOICE]
-    assert (defect.fix.text if defect.fix is not None else "") == right
-    assert defect.hint == f"Did you mean {right}?" or not right
-
-
 def test_object_of_a_kind_that_is_not_known_has_no_defect() -> None:
     assert of_object({"apiVersion": "example.com/v1", "kind": "Thing", "metadata": {"name": "A b"}}) == []
 
