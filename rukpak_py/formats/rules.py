@@ -8,6 +8,7 @@ up only for Problems that were found.
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import Generic, TypeAlias, TypeVar
 
 from rukpak_py.content.yaml_positions import Path, Positions
@@ -198,6 +199,14 @@ class Locator:
 def of_other_case(text: str, values: Iterable[str]) -> str:
     """The value that differs from the text in the case of its letters alone; empty where there is none."""
     return next((value for value in values if value.lower() == text.lower()), "")
+
+
+def slip_of(name: str, names: Iterable[str], *, likeness: float) -> str:
+    """The one of the names, in lower case, that was probably meant: of the same letters, as `lables`, or alike."""
+    known = list(names)
+    letters = sorted(name)
+    same = [one for one in known if sorted(one) == letters]
+    return (same or get_close_matches(name, known, n=1, cutoff=likeness) or [""])[0]
 
 
 def severity_in(profiles: Collection[Profile], severity: Severity, error_only_in: Profile | None) -> Severity:

@@ -40,6 +40,7 @@ RANGES: Final = {
     Wanted.INTEGER_32: f"Write a number from {-(1 << 31)} to {(1 << 31) - 1}.",
     Wanted.INTEGER_64: f"Write a number from {-(1 << 63)} to {(1 << 63) - 1}.",
 }
+QUANTITIES: Final = "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."
 TEXTS: Final = frozenset({Wanted.STRING, Wanted.VERSION, Wanted.RELEASE})
 # Without leading zeros, which make an octal number in YAML and a syntax error in JSON.
 _LITERALS: Final = {

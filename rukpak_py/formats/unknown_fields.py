@@ -1,6 +1,5 @@
 """Fields that the type of an object does not declare: told with the declared one that is meant, where one is near."""
 
-from difflib import get_close_matches
 from typing import Any, Final, NamedTuple
 
 from rukpak_py.content.yaml_positions import Path
@@ -9,7 +8,7 @@ from rukpak_py.formats.builtin_types import SCHEMA, SCHEMA_OR
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.go_types import shapes
 from rukpak_py.formats.go_types.shapes import List, Map, Own, Pointer, Shape, Struct
-from rukpak_py.formats.rules import Problem, path_text
+from rukpak_py.formats.rules import Problem, path_text, slip_of
 
 _LIKENESS: Final = 0.85
 
@@ -39,8 +38,7 @@ class UnknownField(NamedTuple):
         if struct is None or not isinstance(name, str):
             return ""
         free = {one.name.lower(): one.name for one in shapes.fields(struct.name) if one.name not in around}
-        (near,) = get_close_matches(name.lower(), free, n=1, cutoff=_LIKENESS) or [""]
-        return free.get(near, "")
+        return free.get(slip_of(name.lower(), free, likeness=_LIKENESS), "")
 
 
 def _inside(shape: Shape | None, part: str | int) -> Shape | None:

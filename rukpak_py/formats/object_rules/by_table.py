@@ -15,7 +15,7 @@ from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.go_types.shapes import List, Pointer, Scalar, Struct
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.rules import of_other_case
-from rukpak_py.formats.type_defects import RANGES, TypeDefect, Wanted
+from rukpak_py.formats.type_defects import QUANTITIES, RANGES, TypeDefect, Wanted
 
 # Without omitempty in Go, and yet the server takes objects without them, or sets them.
 _NOT_REQUIRED: Final = frozenset(
@@ -86,7 +86,9 @@ def _advice(defect: TypeDefect) -> str:
             return "Encode the value as base64, or move it to `stringData`."
         case Wanted.LIST, _:
             return "Write a list: begin each entry with `- `."
-        case Wanted.OBJECT | Wanted.BOOLEAN | Wanted.INTEGER | Wanted.QUANTITY, _:
+        case Wanted.QUANTITY, _:
+            return QUANTITIES
+        case Wanted.OBJECT | Wanted.BOOLEAN | Wanted.INTEGER, _:
             return f"Write {defect.wanted}."
         case _:
             return ""

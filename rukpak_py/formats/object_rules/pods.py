@@ -5,11 +5,13 @@ from collections.abc import Iterator
 from decimal import Decimal
 from typing import Any, Final
 
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats import dns
 from rukpak_py.formats.go_types import quantity
 from rukpak_py.formats.object_rules.by_field import ip_address, port_name
 from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.selectors import labels
+from rukpak_py.formats.rules import slip_of
 
 _LISTS: Final = ("initContainers", "containers")
 _STANDARD: Final = frozenset({"cpu", "memory", "ephemeral-storage"})
@@ -214,7 +216,10 @@ def resources(part: Part) -> Iterator[Defect]:
         for name, value in found.items():
             amount = amount_of(value)
             if not is_claim and (reason := _of_resource(name)):
-                yield part.defect(Sort.NAME, f'resource "{name[:80]}": {reason}', field, name, on_key=True)
+                near = slip_of(name.lower(), _STANDARD - found.keys(), likeness=0.8)
+                message, hint = f'resource "{name[:80]}": {reason}', f"Did you mean `{near}`?" if near else ""
+                fix = Fix(text=near) if near else None
+                yield part.defect(Sort.NAME, message, field, name, hint=hint, on_key=True, fix=fix)
             if amount is not None and amount < 0:
                 yield part.defect(Sort.RANGE, f"{field}.{name} is negative: {value}", field, name)
             elif amount is not None and "/" in name and amount != amount.to_integral_value():
@@ -224,7 +229,7 @@ def resources(part: Part) -> Iterator[Defect]:
         if wanted is not None and most is not None and wanted > most and not is_claim:
             message = f"requests.{name} is {value}, more than limits.{name}, which is {limits[name]}"
             yield part.defect(Sort.RANGE, message, "requests", name)
-        elif not is_claim and name not in _STANDARD and name not in limits:
+        elif not is_claim and name not in _STANDARD and name not in limits and not _of_resource(name):
             yield part.defect(Sort.REQUIRED, f"limits.{name} is required where requests have it", "requests", name)
         elif not is_claim and "/" in name and wanted != most:
             message = f"requests.{name} is {value}, and must be limits.{name}, which is {limits[name]}"

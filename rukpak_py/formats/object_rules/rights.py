@@ -4,13 +4,12 @@ Verbs, groups and names are free strings to a cluster.
 """
 
 from collections.abc import Iterator
-from difflib import get_close_matches
 from typing import Final
 
 from rukpak_py.core.findings import Fix, Severity
 from rukpak_py.formats.json_fields import Json, texts
 from rukpak_py.formats.object_rules.judged import Judged
-from rukpak_py.formats.rules import Family, Problem
+from rukpak_py.formats.rules import Family, Problem, slip_of
 
 FAMILY: Family[Judged] = Family(title="Rights that mean nothing", origin="rukpak-py")
 
@@ -36,7 +35,7 @@ def verbs_are_known(judged: Judged) -> Iterator[Problem]:
             if verb in _VERBS or verb in _RARE_VERBS:
                 continue
             several = [one for one in _SEPARATORS if one in verb]
-            (near,) = get_close_matches(verb.strip().lower(), _VERBS, n=1, cutoff=0.8) or [""]
+            near = slip_of(verb.strip().lower(), _VERBS, likeness=0.8)
             if near or several:
                 hint = None if several or not near else f"Did you mean `{near}` instead of `{verb}`?"
                 message = f"'{verb[:80]}' is not a verb of Kubernetes"

@@ -10,7 +10,7 @@ from rukpak_py.formats.documents import Document
 from rukpak_py.formats.registry_v1.metadata.annotations import CHANNELS
 from rukpak_py.formats.registry_v1.reading import WRONG_TYPE, Defects
 from rukpak_py.formats.rules import Place, Problem, path_text
-from rukpak_py.formats.type_defects import RANGES, TEXTS, TypeDefect, Wanted, is_literal, kind_of, must_be
+from rukpak_py.formats.type_defects import QUANTITIES, RANGES, TEXTS, TypeDefect, Wanted, is_literal, kind_of, must_be
 
 # Values of a form or a range of their own.
 _FORMS = {
@@ -19,7 +19,7 @@ _FORMS = {
     Wanted.RELEASE: "Write identifiers separated by dots, numbers without leading zeroes.",
     Wanted.TIME: "Remove the field: the cluster sets it.",
     Wanted.BASE64: "Write the certificates in PEM, encoded as base64; or remove the field.",
-    Wanted.QUANTITY: "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi.",
+    Wanted.QUANTITY: QUANTITIES,
 }
 # Lists of texts, where an author may well have meant a list of one.
 _TEXT_LISTS = frozenset(

@@ -25,6 +25,8 @@ def around(path: tuple[str | int, ...], value: Any) -> dict[str, Any]:
         (DEPLOYMENT, ("spec", "Replicas"), {}, "replicas"),
         (DEPLOYMENT, ("spec", "replica"), {"replicas": 1}, ""),
         (DEPLOYMENT, ("spec", "colour"), {}, ""),
+        (DEPLOYMENT, ("metadata", "lables"), {}, "labels"),
+        (DEPLOYMENT, ("sepc",), {}, "spec"),
         (DEPLOYMENT, (*CONTAINERS, 1, "imagePulPolicy"), {}, "imagePullPolicy"),
         (DEPLOYMENT, (*CONTAINERS, 0, "env", 0, "valeFrom"), {}, "valueFrom"),
         ("v1/ConfigMap", ("dta",), {}, "data"),

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from rukpak_py.core.findings import Fix
 from rukpak_py.formats.object_rules.defects import of_object
 from rukpak_py.formats.object_rules.parts import Sort
 
@@ -32,6 +33,14 @@ def test_value_of_another_case_is_corrected(spec: dict[str, Any], right: str) ->
     assert defect.hint == f"Did you mean {right}?" or not right
 
 
+@pytest.mark.parametrize("name", ["memry", "Memory", "meomry"])
+@pytest.mark.parametrize("field", ["limits", "requests"])
+def test_misspelt_resource_is_told_once_and_corrected(field: str, name: str) -> None:
+    (defect,) = of_object(pod(resources={field: {name: "1Gi"}}))
+    assert defect.hint == "Did you mean `memory`?"
+    assert defect.fix == Fix(text="memory")
+
+
 @pytest.mark.parametrize("field", ["data", "stringData"])
 @pytest.mark.parametrize("value", ["hunter2!", 8675309, ["hunter2"]])
 def test_values_of_a_secret_are_not_told(field: str, value: object) -> None:
@@ -49,7 +58,7 @@ def test_values_of_a_secret_are_not_told(field: str, value: object) -> None:
         (pod(stdin="true"), "Remove the quotes."),
         (pod(stdin="False"), "Write true or false."),
         (pod(command="ls"), "Write a list: begin each entry with `- `."),
-        (pod(resources={"limits": {"cpu": "100mm"}}), "Write a quantity."),
+        (pod(resources={"limits": {"cpu": "100mm"}}), "Write a number with or without a suffix: 500m, 2, 64Mi, 1.5Gi."),
         ({**SECRET, "data": {"a": "hunter2!"}}, "Encode the value as base64, or move it to `stringData`."),
     ],
 )

@@ -22,6 +22,8 @@ def of_rule(rule: str, fields: Json) -> list[tuple[str, str]]:
     [
         ("gett", "get"),
         ("GET", "get"),
+        ("lsit", "list"),
+        ("gte", "get"),
         ("updates", "update"),
         (" list", ""),
         ("delete-collection", "deletecollection"),
