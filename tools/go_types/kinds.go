@@ -15,10 +15,10 @@ var otherPackages = []string{
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1beta1",
 }
 
-var (
-	removedIn = regexp.MustCompile(`(?m)^\s*\+k8s:prerelease-lifecycle-gen:removed=([0-9.]+)$`)
-	version   = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
-)
+// oldestSupported is the minor version of Kubernetes: kinds that it still serves are not removed.
+const oldestSupported = 30
+
+var version = regexp.MustCompile(`^v[0-9]+((alpha|beta)[0-9]+)?$`)
 
 // allKinds maps each apiVersion to its kinds, and these to the version of Kubernetes that removed them; empty: none did.
 func allKinds() map[string]map[string]string {

@@ -21,7 +21,7 @@ import (
 type sources struct {
 	structs map[string]*ast.StructType
 	enums   map[string][]string // values of the types that are marked with +enum
-	removed map[string]string   // structs, and the version of Kubernetes that removed them
+	removed map[string]string   // structs, and the version of Kubernetes that removed them, before the oldest supported
 	group   string              // value of the constant GroupName
 }
 
@@ -63,13 +63,13 @@ func readSources(pkg string) *sources {
 		if err != nil {
 			log.Fatal(err)
 		}
-		above := file.Name.End()
 		for _, one := range file.Decls {
-			if declared, ok := one.(*ast.GenDecl); ok {
+			switch declared := one.(type) {
+			case *ast.GenDecl:
 				read.declaration(declared, constants)
-				read.removal(declared, file.Comments, above)
+			case *ast.FuncDecl:
+				read.removal(declared)
 			}
-			above = one.End()
 		}
 	}
 	for name := range read.enums {
@@ -112,17 +112,21 @@ func (s *sources) declaration(declared *ast.GenDecl, constants map[string][]stri
 	}
 }
 
-// removal reads the comments above a struct; those of a generator stand apart from its documentation.
-func (s *sources) removal(declared *ast.GenDecl, comments []*ast.CommentGroup, above token.Pos) {
-	for _, group := range comments {
-		match := removedIn.FindStringSubmatch(group.Text())
-		if match == nil || group.Pos() < above || group.End() > declared.Pos() || len(declared.Specs) != 1 {
-			continue
-		}
-		if spec, ok := declared.Specs[0].(*ast.TypeSpec); ok {
-			s.removed[spec.Name.Name] = match[1]
-		}
+// removal reads the generated methods that name the version of Kubernetes that removes a kind.
+func (s *sources) removal(declared *ast.FuncDecl) {
+	if declared.Name.Name != "APILifecycleRemoved" || len(declared.Recv.List) != 1 {
+		return
 	}
+	pointer, isPointer := declared.Recv.List[0].Type.(*ast.StarExpr)
+	returned, isReturn := declared.Body.List[0].(*ast.ReturnStmt)
+	if !isPointer || !isReturn || len(returned.Results) != 2 {
+		log.Fatal("APILifecycleRemoved has another form")
+	}
+	minor := returned.Results[1].(*ast.BasicLit).Value
+	if number, err := strconv.Atoi(minor); err != nil || number > oldestSupported {
+		return
+	}
+	s.removed[pointer.X.(*ast.Ident).Name] = returned.Results[0].(*ast.BasicLit).Value + "." + minor
 }
 
 // markers is what comments say of the fields of a struct, by their JSON names.

@@ -26,10 +26,12 @@ _SAME_FIELDS: Final = {
     "autoscaling/v2beta2": "autoscaling/v2",
     "batch/v1beta1": "batch/v1",
     "coordination.k8s.io/v1beta1": "coordination.k8s.io/v1",
+    "node.k8s.io/v1beta1": "node.k8s.io/v1",
     "rbac.authorization.k8s.io/v1alpha1": "rbac.authorization.k8s.io/v1",
     "rbac.authorization.k8s.io/v1beta1": "rbac.authorization.k8s.io/v1",
     "scheduling.k8s.io/v1alpha1": "scheduling.k8s.io/v1",
     "scheduling.k8s.io/v1beta1": "scheduling.k8s.io/v1",
+    "storage.k8s.io/v1beta1": "storage.k8s.io/v1",
 }
 
 
