@@ -39,9 +39,11 @@ class FixedFile:
             yield f"@@ -{start + 1},{end - start} +{start + 1},{end - start} @@"
             yield from _hunk(before[start:end], after[start:end])
 
+    def demand_unchanged(self) -> None:
+        if not self.path.is_file() or self.path.read_bytes() != self.before:
+            raise ContentError(f"{self.path} has changed since it was read: nothing is written, run the command again")
+
     def write(self) -> None:
-        if self.path.read_bytes() != self.before:
-            raise ContentError(f"{self.path} has changed since it was read: run the command again")
         target = self.path.resolve()  # the file that a link leads to
         layouts.write(target, self.after, mode=target.stat().st_mode & 0o7777)
 
@@ -85,7 +87,7 @@ def _corrected(tree: Tree, findings: Sequence[Finding]) -> tuple[dict[str, bytes
 
 def _lines(data: bytes) -> list[str]:
     """Without their ends; the last one, where it has none, with a second line that says so, as `diff` does."""
-    lines = data.decode("utf-8-sig").split("\n")
+    lines = data.decode("utf-8-sig").replace("\r\n", "\n").split("\n")
     last = lines.pop()
     return [*lines, f"{last}\n\\ No newline at end of file"] if last else lines
 

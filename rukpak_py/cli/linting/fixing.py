@@ -23,6 +23,7 @@ Told: TypeAlias = Callable[[CommandReport], CommandReport]
 
 def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) -> None:
     """Bundles that cannot be read are left to the report that follows. `told`: a report with what users see of it."""
+    bundles = [*{Path(path).resolve(): (path, checks) for path, checks in bundles}.values()]  # each of them once
     for path, _ in bundles:
         if Path(path).is_file() or not Path(path).exists():
             raise ContentError(f"{path}: --fix corrects files of a directory, and this is none: unpack it")
@@ -37,8 +38,10 @@ def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) ->
     what = f"{counted(sum(one.count for one in found), 'correction')} in {counted(len(files), 'file')}"
     if asks and not sys.stdin.isatty():
         verb = "is" if what.startswith("1 ") else "are"
-        click.echo(f"{what} {verb} not written: there is no terminal to ask at. --yes does not ask.", err=True)
+        click.echo(f"{what} {verb} not written: there is no terminal to ask at. Add --yes to write them.", err=True)
     elif not asks or click.confirm(f"Write {what}?", err=True):
+        for file in files:
+            file.demand_unchanged()
         for file in files:
             file.write()
         click.echo(f"Wrote {what}.", err=True)

@@ -1,10 +1,12 @@
 """`validate --fix`: which corrections are made, how they are shown, and when they are written."""
 
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
+from rukpak_py.cli.linting import fixing
 from tests.unit.bundles import bundle
 from tests.unit.cli.running import CommandLine
 
@@ -90,6 +92,33 @@ def test_difference_of_a_file_without_an_end_of_line(rukpakctl: CommandLine, pla
     out = rukpakctl("bundle", "validate", "web", "--fix").out
     subprocess.run(["git", "apply", "-p0", "-"], input=out.partition("web (pl")[0].encode(), check=True)
     assert plain.read_text().endswith('\n  port: "8080"')
+
+
+def test_difference_of_a_file_with_line_ends_of_windows(rukpakctl: CommandLine, plain: Path) -> None:
+    unix = rukpakctl("bundle", "validate", "web", "--fix").out
+    plain.write_bytes(PLAIN.replace("\n", "\r\n").encode())
+    assert rukpakctl("bundle", "validate", "web", "--fix").out == unix
+    rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert plain.read_bytes() == corrected(PLAIN).replace("\n", "\r\n").encode()
+
+
+def test_bundle_that_is_given_twice_is_corrected_once(rukpakctl: CommandLine, plain: Path) -> None:
+    ran = rukpakctl("bundle", "validate", "web", "./web", "--fix", "--yes")
+    assert (ran.status, ran.err) == (0, "Wrote 7 corrections in 1 file.\n")
+    assert plain.read_text() == corrected(PLAIN)
+
+
+@pytest.mark.parametrize("change", [lambda file: file.write_text("a: 1\n"), Path.unlink], ids=["changed", "deleted"])
+def test_no_file_is_written_where_one_has_changed_meanwhile(
+    rukpakctl: CommandLine, plain: Path, monkeypatch: pytest.MonkeyPatch, change: Callable[[Path], object]
+) -> None:
+    other = plain.with_name("zoo.yaml")
+    other.write_text(PLAIN.replace("name: web", "name: zoo"))
+    monkeypatch.setattr(fixing, "print_lines", lambda _: change(other) if other.exists() else None)
+    ran = rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert ran.status == 3
+    assert "web/manifests/zoo.yaml has changed since it was read: nothing is written" in ran.err
+    assert plain.read_text() == PLAIN
 
 
 def test_distant_changes_are_hunks_of_their_own(rukpakctl: CommandLine, plain: Path) -> None:
