@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rukpak_py import library
-from rukpak_py.cli.linting import comments, repository
+from rukpak_py.cli.linting import comments, fixes, repository
 from rukpak_py.cli.linting.chosen_rules import ALL_RULES, ChosenRules
 from rukpak_py.cli.reports.report import CommandReport, Described
 from rukpak_py.core.errors import RukPakError
@@ -66,7 +66,7 @@ def opened_bundle(path: str, checks: Checks) -> "OpenedBundle":
 def report_of_opened(path: str, opened: "OpenedBundle", checks: Checks) -> CommandReport:
     profiles = (*checks.profiles, *(["strict"] if checks.is_strict else []))
     findings = opened.findings(profiles, categories=checks.categories)
-    told = comments.without_ignored(findings, opened.tree)
+    told = fixes.without_impossible(comments.without_ignored(findings, opened.tree), opened.tree)
     if said := repository.advice(path):  # whatever is told follows from that it is no bundle
         told = [replace(one, hint=f"{said[0].upper()}{said[1:]}.") for one in told]
     return CommandReport(path=path, format=opened.format.value, findings=checks.chosen.of(told))

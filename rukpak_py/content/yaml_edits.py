@@ -29,23 +29,33 @@ class Edit(NamedTuple):
 
 def edited(data: bytes, edits: Iterable[Edit]) -> tuple[bytes, int]:
     """The file with the edits, and how many of them were made."""
-    wanted = {(edit.line - 1, edit.column - 1): edit for edit in edits}
-    try:
-        text = data.decode("utf-8-sig")
-        found = list(_replacements(data, wanted))
-    except (YAMLError, UnicodeDecodeError):
+    found = _replacements(data, edits)
+    if not found:
         return data, 0
-    if _RARE_LINE_ENDS.search(text):
-        return data, 0
-    parts, done = [], 0
+    text, parts, done = data.decode("utf-8-sig"), [], 0
     for start, end, written in found:
-        parts += [text[done:start], written]
+        parts += [text[done : start.index], written]
         done = end
     result = "".join([*parts, text[done:]]).encode()
     return (_BOM + result if data.startswith(_BOM) else result), len(found)
 
 
-def _replacements(data: bytes, wanted: dict[tuple[int, int], Edit]) -> Iterator[tuple[int, int, str]]:
+def possible(data: bytes, edits: Iterable[Edit]) -> set[tuple[int, int]]:
+    """Lines and columns of the edits that would be made."""
+    return {(start.line + 1, start.column + 1) for start, _, _ in _replacements(data, edits)}
+
+
+def _replacements(data: bytes, edits: Iterable[Edit]) -> list[tuple[Any, int, str]]:
+    """Where a scalar begins, the character's number behind it, and its new text; none of a file that is in doubt."""
+    wanted = {(edit.line - 1, edit.column - 1): edit for edit in edits}
+    try:
+        is_plain = not _RARE_LINE_ENDS.search(data.decode("utf-8-sig"))
+        return list(_found(data, wanted)) if is_plain else []
+    except (YAMLError, UnicodeDecodeError):
+        return []
+
+
+def _found(data: bytes, wanted: dict[tuple[int, int], Edit]) -> Iterator[tuple[Any, int, str]]:
     next_event = events_of(data)
     while type(event := next_event()) is not StreamEndEvent:
         if type(event) is ScalarEvent:
@@ -53,7 +63,7 @@ def _replacements(data: bytes, wanted: dict[tuple[int, int], Edit]) -> Iterator[
             start, end = scalar.start_mark, scalar.end_mark
             edit = wanted.get((start.line, start.column))
             if edit is not None and start.line == end.line and (written := _written(scalar, edit)) is not None:
-                yield start.index, end.index, written
+                yield start, end.index, written
 
 
 def _written(scalar: Any, edit: Edit) -> str | None:

@@ -13,7 +13,7 @@ from typing import Final
 
 from rukpak_py.cli.packaging import layouts
 from rukpak_py.content.tree import Tree
-from rukpak_py.content.yaml_edits import Edit, edited
+from rukpak_py.content.yaml_edits import Edit, edited, possible
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding
 from rukpak_py.library.opened import OpenedBundle
@@ -72,13 +72,30 @@ def fixes_of(opened: OpenedBundle, directory: Path, told: Callable[[OpenedBundle
     return Fixes(files=files, count=count)
 
 
-def _corrected(tree: Tree, findings: Sequence[Finding]) -> tuple[dict[str, bytes], int]:
+def without_impossible(findings: Sequence[Finding], tree: Tree) -> Sequence[Finding]:
+    """The findings; those that `--fix` would not correct, as values with an anchor, have no fix any more."""
+    places = {
+        (name, line, column)
+        for name, wanted in _edits(tree, findings).items()
+        for line, column in possible(tree[name], wanted)
+    }
+    return [
+        one if one.fix is None or (one.file, one.line, one.column) in places else replace(one, fix=None)
+        for one in findings
+    ]
+
+
+def _edits(tree: Tree, findings: Sequence[Finding]) -> dict[str, list[Edit]]:
     edits: dict[str, list[Edit]] = defaultdict(list)
     for one in findings:
         if one.fix is not None and one.line and one.column and one.file in tree:
             edits[one.file].append(Edit(one.line, one.column, one.fix.text, one.fix.is_string))
+    return edits
+
+
+def _corrected(tree: Tree, findings: Sequence[Finding]) -> tuple[dict[str, bytes], int]:
     changed, count = {}, 0
-    for name, wanted in edits.items():
+    for name, wanted in _edits(tree, findings).items():
         data, made = edited(tree[name], wanted)
         if made:
             changed[name], count = data, count + made

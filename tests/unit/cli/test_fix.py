@@ -1,5 +1,6 @@
 """`validate --fix`: which corrections are made, how they are shown, and when they are written."""
 
+import json
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -75,6 +76,14 @@ def test_report_tells_how_many_findings_can_be_corrected(rukpakctl: CommandLine,
     assert rukpakctl("bundle", "validate", "web").out.startswith("web (plain): 2 errors, 2 fixable with --fix\n")
     subprocess.run(["tar", "cf", "web.tar", "-C", "web", "manifests"], check=True)
     assert rukpakctl("bundle", "validate", "web.tar").out.startswith("web.tar (plain): 2 errors\n")
+
+
+@pytest.mark.parametrize("value", ["&port 8080", "!!int 8080"])
+def test_value_that_cannot_be_corrected_is_not_announced(rukpakctl: CommandLine, plain: Path, value: str) -> None:
+    plain.write_text(f"apiVersion: v1\nkind: ConfigMap\nmetadata: {{name: web}}\ndata:\n  port: {value}\n  a: 1\n")
+    assert rukpakctl("bundle", "validate", "web").out.startswith("web (plain): 2 errors, 1 fixable with --fix\n")
+    document = json.loads(rukpakctl("bundle", "validate", "web", "-o", "json").out)
+    assert [one["fixable"] for one in document["bundles"][0]["findings"]] == [False, True]
 
 
 def test_difference_can_be_applied(rukpakctl: CommandLine, plain: Path) -> None:
