@@ -277,7 +277,7 @@ def _as_text(found: Iterable[CommandReport], *, is_alone: bool, is_quiet: bool) 
         if sum(len(report.findings) for report in reports) > text.MANY_FINDINGS:
             titles = {rule: described.title for rule, described in described_rules().items()}
             print_lines(text.counts_of_rules(reports, titles, style))
-        click.echo(text.summary(reports, style))
+        click.echo(text.summary(reports, style, is_quiet=is_quiet))
     return reports
 
 

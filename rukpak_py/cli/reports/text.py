@@ -46,11 +46,14 @@ def _shares_advice(finding: Finding, after: Finding) -> bool:
     return bool(finding.hint) and finding.hint == after.hint
 
 
-def summary(reports: Sequence[CommandReport], style: Style) -> str:
+def summary(reports: Sequence[CommandReport], style: Style, *, is_quiet: bool = False) -> str:
+    """`is_quiet`: warnings were left out, so their number is not known."""
+    if not reports:
+        return style.paint("no bundle has a changed file", "green", "bold")
     bad = sum(not report.is_valid for report in reports)
-    noun = reports[0].noun if reports else "bundle"
+    noun = reports[0].noun
     errors, warnings = (sum(getattr(report, name) for report in reports) for name in ("errors", "warnings"))
-    found = ", ".join([counted(errors, "error"), counted(warnings, "warning")])
+    found = ", ".join([counted(errors, "error"), *([] if is_quiet else [counted(warnings, "warning")])])
     if bad:
         verdict = style.paint(f"{bad} of {counted(len(reports), noun)} refused", "red", "bold")
     else:

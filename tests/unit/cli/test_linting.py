@@ -99,6 +99,7 @@ def test_quiet_tells_errors_alone(rukpakctl: CommandLine, repository: Path) -> N
     assert "operators/one" not in out
     assert "warning  " not in out
     assert "  error  " in out
+    assert out.splitlines()[-1] == "1 of 3 bundles refused: 1 error"  # warnings are not counted
 
 
 class TestChangedSince:
@@ -118,6 +119,14 @@ class TestChangedSince:
         write(repository / "operators/two/1.0.0", {"README.md": b"not committed"})
         ran = rukpakctl("bundle", "validate", "--changed-since", "main", ".", "-o", "json")
         assert [one["path"] for one in json.loads(ran.out)["bundles"]] == ["operators/one/1.1.0", "operators/two/1.0.0"]
+
+    def test_branch_that_touches_no_bundle_says_so(self, rukpakctl: CommandLine, repository: Path) -> None:
+        git("init", "-q", "-b", "main")
+        git("add", "-A")
+        git("commit", "-qm", "all")
+        ran = rukpakctl("bundle", "validate", "--changed-since", "main", ".")
+        assert (ran.status, ran.out) == (0, "no bundle has a changed file\n")
+        assert rukpakctl("bundle", "validate", "--changed-since", "main", ".", "--quiet").out == ""
 
     @pytest.mark.parametrize(("revision", "said"), [("absent", "absent"), ("--output=x", "is no revision")])
     def test_revision_that_is_none_is_told(
