@@ -20,9 +20,10 @@ from rukpak_py.cli.reports import concise, github, json_document, sarif, text
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Exit, Progress, Style, clean_text, epilog, print_json, print_lines, print_warning
 from rukpak_py.cli.validation import PROFILES, SUITES, Checks, described_rules, reports_of
-from rukpak_py.core.errors import ContentError
+from rukpak_py.core.errors import ContentError, UnavailableError
 from rukpak_py.core.findings import Profile
 from rukpak_py.core.limits import Limits
+from rukpak_py.formats.detection import FormatName
 
 _HUB = Profile.OPERATORHUB
 
@@ -182,9 +183,20 @@ def validate(
             return _write_baseline(written, [*found])
         found = map(told, found)
         reports = _printed(output, found, is_alone=len(bundles) == 1, is_quiet=quiet, rules_url=rules_url)
+    if not quiet and any(report.format == FormatName.HELM for report in reports):
+        _warn_without_helm()
     if any(report.failure for report in reports):
         return Exit.FAILED
     return Exit.OK if exit_zero or all(report.is_valid for report in reports) else Exit.NO
+
+
+def _warn_without_helm() -> None:
+    from rukpak_py.formats.helm.process import HelmProgram  # noqa: PLC0415 - only charts need it
+
+    try:
+        HelmProgram.find()
+    except UnavailableError as error:
+        print_warning(f"templates are not checked: {error}")
 
 
 def _with_checks(asked: _Asked) -> list[tuple[str, Checks]]:

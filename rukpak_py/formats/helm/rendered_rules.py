@@ -24,7 +24,9 @@ from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.rules import Family, Place, Problem
 
 TEMPLATES: Final = "HELM-005"
-_PLACE: Final = re.compile(r"([^:\s]{1,1000}):(?:([0-9]{1,9}):)? ")  # with which a message of helm begins
+_PLACE: Final = re.compile(
+    r"(?:YAML parse error on )?([^:\s]{1,1000}):(?:([0-9]{1,9}):)? "
+)  # with which a message of helm begins
 
 
 @dataclass(kw_only=True)

@@ -138,8 +138,16 @@ def test_validate_needs_no_helm(rukpakctl: CommandLine, monkeypatch: pytest.Monk
     monkeypatch.setenv(VARIABLE, "/nonexistent")
     ran = rukpakctl("bundle", "validate", CHART)
     assert ran.status == 0
+    assert ran.err.startswith(
+        "Warning: templates are not checked: charts are rendered by helm, and there is no program"
+    )
+    assert rukpakctl("bundle", "validate", CHART, "--quiet").err == ""
     assert [rule for rule in ("HELM-101", "HELM-102") if rule in ran.out] == ["HELM-101", "HELM-102"]
     assert rukpakctl("bundle", "validate", CHART, "--strict").status == 1
+
+
+def test_validate_with_helm_warns_of_nothing(rukpakctl: CommandLine) -> None:
+    assert rukpakctl("bundle", "validate", CHART).err == ""
 
 
 class TestLibrary:

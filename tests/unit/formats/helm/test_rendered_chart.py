@@ -34,6 +34,12 @@ def test_error_of_a_template_is_told_at_its_line() -> None:
     assert "nil pointer" in finding.message
 
 
+def test_output_of_a_template_that_is_no_yaml_is_told_at_its_file() -> None:
+    (finding,) = found({"templates/a.yaml": "a: b: {{ .Release.Name }}\n"}, root="web")
+    assert (finding.rule, finding.file, finding.line) == ("HELM-005", "web/templates/a.yaml", 0)  # a line of the output
+    assert "mapping values are not allowed" in finding.message
+
+
 def test_chart_that_demands_a_value_is_not_broken() -> None:
     """Helm lint does not fail for it either."""
     (finding,) = found({"templates/a.yaml": config_map("a", '(required "set a" .Values.a)')})
