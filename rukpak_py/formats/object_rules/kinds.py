@@ -13,6 +13,7 @@ import msgspec
 
 from rukpak_py.core.findings import Fix
 from rukpak_py.formats import go_types
+from rukpak_py.formats.rules import of_other_case
 
 # Of packages that the table is not made from, or that are gone there.
 _MORE: Final[dict[str, dict[str, str]]] = {
@@ -56,9 +57,10 @@ def kind_defect(manifest: dict[str, Any]) -> KindDefect | None:
     if kind not in kinds:
         if kind.endswith(_SUFFIX) and kind.removesuffix(_SUFFIX) in kinds:
             return None
-        near = get_close_matches(kind, kinds, n=1, cutoff=0.8)
-        hint = f"Did you mean `kind: {near[0]}`?" if near else _other_version(kind, api_version)
-        fix = Fix(text=near[0]) if near else None
+        (near,) = get_close_matches(kind.lower(), map(str.lower, kinds), n=1, cutoff=0.8) or [""]
+        near = of_other_case(near, kinds) if near else ""
+        hint = f"Did you mean `kind: {near}`?" if near else _other_version(kind, api_version)
+        fix = Fix(text=near) if near else None
         return KindDefect("kind", f"the kind {kind[:80]} does not exist in {api_version}", hint, fix=fix)
     if removed := kinds[kind]:
         message = f"{kind} of {api_version} was removed from Kubernetes {removed}"

@@ -46,3 +46,12 @@ def test_near_field_is_suggested(
     problem = UnknownField(Document(file="manifests/a.yaml", index=0, manifest=manifest), path, type_name).problem()
     assert problem.hint == (f"Did you mean `{near}`?" if near else None)
     assert (problem.fix.text if problem.fix is not None else "") == near
+
+
+def test_two_names_of_one_field_are_not_corrected() -> None:
+    """Both would become the same key, of which one value is lost."""
+    manifest = {"spec": {"replicsa": 1, "replicass": 2, "colour": "x"}}
+    document = Document(file="manifests/a.yaml", index=0, manifest=manifest)
+    for name in ("replicsa", "replicass"):
+        problem = UnknownField(document, ("spec", name), DEPLOYMENT).problem()
+        assert (problem.hint, problem.fix) == ("Did you mean `replicas`?", None)

@@ -33,6 +33,8 @@ def test_kind_that_exists_or_is_of_a_group_of_others_has_no_defect(api_version: 
     ("api_version", "kind", "hint"),
     [
         ("apps/v1", "Deploymnet", "Did you mean `kind: Deployment`?"),
+        ("v1", "configmap", "Did you mean `kind: ConfigMap`?"),
+        ("v1", "confgimap", "Did you mean `kind: ConfigMap`?"),
         ("v1", "Deployment", "Write `apiVersion: apps/v1`."),
         ("networking/v1", "Ingress", "Write `apiVersion: networking.k8s.io/v1`."),
         ("apps/v2", "StatefulSet", "Write `apiVersion: apps/v1`."),
