@@ -15,7 +15,7 @@ from yaml.events import ScalarEvent, StreamEndEvent
 from rukpak_py.content.yaml_events import events_of
 from rukpak_py.content.yaml_scalars import resolve
 
-_SAFE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/-]{0,1000}", re.ASCII)
+_SAFE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/+-]{0,1000}", re.ASCII)
 _BOM = b"\xef\xbb\xbf"
 _RARE_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")  # which libyaml counts, and other readers do not
 

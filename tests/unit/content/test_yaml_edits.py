@@ -28,6 +28,8 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
         ("kind: 'Deploymnet'\n", Edit(1, 7, "Deployment"), "kind: 'Deployment'\n"),
         ("a: 'x'\n", Edit(1, 4, "it's"), "a: 'it''s'\n"),
         ("a: x\n", Edit(1, 4, ""), 'a: ""\n'),
+        ("a: registry+v2\n", Edit(1, 4, "registry+v1"), "a: registry+v1\n"),
+        ("a: x\n", Edit(1, 4, "1e+3"), 'a: "1e+3"\n'),
         ("a: x\n", Edit(1, 4, "true"), 'a: "true"\n'),
         ("a: x\n", Edit(1, 4, "b: c"), 'a: "b: c"\n'),
         ("x:\n  - a: 1\n---\nminiKube: 1\n", Edit(4, 1, "minKube"), "x:\n  - a: 1\n---\nminKube: 1\n"),
