@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from typing import Any, Final, TypeAlias
 
 from rukpak_py.formats.crds.values import Unknown, unfit
-from rukpak_py.formats.crds.written import DEFINITION
+from rukpak_py.formats.crds.written import API_VERSION, DEFINITION
 from rukpak_py.formats.documents import Document
 from rukpak_py.formats.json_fields import Json, entries, mapping, text
 
@@ -22,7 +22,7 @@ def schemas_of(definitions: Iterable[Document]) -> Schemas:
     for document in definitions:
         spec = mapping(document.manifest, "spec")
         group, kind = text(spec, "group"), text(spec, "names", "kind")
-        if document.kind != DEFINITION or not group or not kind:
+        if (document.api_version, document.kind) != (API_VERSION, DEFINITION) or not group or not kind:
             continue
         versions = found.setdefault((group, kind), {})
         for _, version in entries(spec, "versions"):
@@ -52,15 +52,26 @@ def misfit(manifest: Json, schemas: Schemas, *, unknown: Unknown) -> str:
     schema = (served(manifest, schemas) or {}).get(text(manifest, "apiVersion"))
     if not schema:
         return ""
-    return unfit(_without_nulls(manifest), schema, "", unknown=unknown).removeprefix(".")
+    return unfit(_without_nulls(manifest, schema), schema, "", unknown=unknown).removeprefix(".")
 
 
-def _without_nulls(value: Any, deepest: int = _DEEPEST) -> Any:
+def _without_nulls(value: Any, schema: Json, deepest: int = _DEEPEST) -> Any:
     """The value as the server stores it: a null member that is not nullable is dropped."""
     if deepest == 0:
         return value
     if isinstance(value, list):
-        return [_without_nulls(one, deepest - 1) for one in value]
+        items = mapping(schema, "items")
+        return [_without_nulls(one, items, deepest - 1) for one in value]
     if isinstance(value, dict):
-        return {key: _without_nulls(one, deepest - 1) for key, one in value.items() if one is not None}
+        inner = {key: _schema_of_member(schema, key) for key in value}
+        return {
+            key: _without_nulls(one, inner[key], deepest - 1)
+            for key, one in value.items()
+            if one is not None or inner[key].get("nullable") is True
+        }
     return value
+
+
+def _schema_of_member(schema: Json, key: str) -> Json:
+    properties = mapping(schema, "properties")
+    return mapping(properties, key) if key in properties else mapping(schema, "additionalProperties")

@@ -58,3 +58,29 @@ def test_without_a_crd_nothing_is_told_of_an_object() -> None:
 def test_an_object_of_a_version_without_a_schema_is_not_judged() -> None:
     crd = definition({"name": "v2", "served": True, "storage": False})
     assert told("OBJ-020", gadget({}, version="v2"), crd) == []
+
+
+_NULLABLE = {"type": "string", "nullable": True}
+
+
+@pytest.mark.parametrize(
+    ("schema", "spec", "wrong"),
+    [
+        ({"required": ["size"], "properties": {"size": _NULLABLE}}, {"size": None}, ""),
+        ({"required": ["a"], "additionalProperties": _NULLABLE}, {"a": None}, ""),
+        ({"required": ["size"], "properties": {"size": _SIZE}}, {"size": None}, "spec.size is required"),
+        ({"properties": {"size": _SIZE}}, {"size": None}, ""),
+    ],
+)
+def test_null_is_kept_where_it_is_nullable(schema: Json, spec: Json, wrong: str) -> None:
+    crd = definition()
+    versions = crd["spec"]["versions"]
+    whole = {"type": "object", "properties": {"spec": {"type": "object", **schema}}}
+    versions[0] = {**versions[0], "schema": {"openAPIV3Schema": whole}}
+    assert told("OBJ-020", gadget(spec), crd) == ([f"Gadget one: {wrong}"] if wrong else [])
+
+
+def test_an_object_of_a_crd_that_no_server_takes_is_not_judged() -> None:
+    old = {**definition(), "apiVersion": "apiextensions.k8s.io/v1beta1"}
+    del old["spec"]["versions"]
+    assert told("OBJ-020", gadget({"size": 1}), old) == []
