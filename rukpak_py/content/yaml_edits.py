@@ -16,6 +16,7 @@ from rukpak_py.content.yaml_events import events_of
 from rukpak_py.content.yaml_scalars import resolve
 
 _SAFE = re.compile(r"[A-Za-z0-9/][A-Za-z0-9._/+-]{0,1000}", re.ASCII)
+_LITERAL = re.compile(r"true|false|-?(?:0|[1-9]\d{0,17})(?:\.\d{1,18})?", re.ASCII)
 _BOM = b"\xef\xbb\xbf"
 _RARE_LINE_ENDS = re.compile("\r(?!\n)|[\x85\u2028\u2029]")  # which libyaml counts, and other readers do not
 
@@ -75,7 +76,7 @@ def _written(scalar: Any, edit: Edit) -> str | None:
         return None
     is_quoted = bool(scalar.style)
     if not edit.is_string:
-        return text if (is_quoted or text != scalar.value) and _SAFE.fullmatch(text) else None
+        return text if (is_quoted or text != scalar.value) and _LITERAL.fullmatch(text) else None
     if text == scalar.value and (is_quoted or isinstance(resolve(text), str)):
         return None
     if scalar.style == "'":

@@ -23,6 +23,7 @@ from rukpak_py.core.limits import DEFAULT_LIMITS
         ('{"a": 1}', Edit(1, 7, None), '{"a": "1"}'),
         ('replicas: "2"\n', Edit(1, 11, "2", is_string=False), "replicas: 2\n"),
         ("replicas: '2'\n", Edit(1, 11, "2", is_string=False), "replicas: 2\n"),
+        ("value: '-5'\n", Edit(1, 8, "-5", is_string=False), "value: -5\n"),
         ("kind: Deploymnet\n", Edit(1, 7, "Deployment"), "kind: Deployment\n"),
         ('"kind": "Deploymnet"\n', Edit(1, 9, "Deployment"), '"kind": "Deployment"\n'),
         ("kind: 'Deploymnet'\n", Edit(1, 7, "Deployment"), "kind: 'Deployment'\n"),
@@ -59,6 +60,8 @@ def test_scalar_is_replaced(before: str, edit: Edit, after: str) -> None:
         ("a: 1\u2028b: 2\nc: 3\n", Edit(1, 4, None)),
         ("a: x\rb: 2\n", Edit(1, 4, "z")),
         ("size: 1\n", Edit(1, 7, "1; 2", is_string=False)),
+        ('size: "010"\n', Edit(1, 7, "010", is_string=False)),
+        ('size: "on"\n', Edit(1, 7, "on", is_string=False)),
     ],
 )
 def test_file_stays_where_a_replacement_is_in_doubt(text: str, edit: Edit) -> None:

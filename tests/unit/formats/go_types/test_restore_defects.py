@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rukpak_py.core.findings import QUOTED, Fix
 from rukpak_py.formats.go_types.restore import restore
 from rukpak_py.formats.type_defects import TypeDefect, Wanted
 
@@ -134,6 +135,23 @@ def test_broken_base64_is_a_defect(text: str) -> None:
 )
 def test_a_defect_says_what_is_wanted_and_what_is_there(got: Any, text: str) -> None:
     assert TypeDefect(path=(), wanted=Wanted.STRING, got=got).text == text
+
+
+@pytest.mark.parametrize(
+    ("wanted", "got", "fix"),
+    [
+        (Wanted.INTEGER, "10", Fix(text="10", is_string=False)),
+        (Wanted.INTEGER, "-5", Fix(text="-5", is_string=False)),
+        (Wanted.NUMBER, "0.5", Fix(text="0.5", is_string=False)),
+        (Wanted.INTEGER, "010", None),  # 8 without its quotes
+        (Wanted.INTEGER, "0644", None),
+        (Wanted.NUMBER, "01.5", None),
+        (Wanted.INTEGER, "ten", None),
+        (Wanted.STRING, 10, QUOTED),
+    ],
+)
+def test_quotes_are_corrected_where_the_value_stays_the_same(wanted: Wanted, got: Any, fix: Fix | None) -> None:
+    assert TypeDefect(path=(), wanted=wanted, got=got).fix == fix
 
 
 def test_a_long_value_is_not_shown() -> None:
