@@ -16,8 +16,6 @@ from rukpak_py.core.findings import Finding
 from rukpak_py.library.opened import OpenedBundle
 
 _COLOURS = {"-": "red", "+": "green", "@": "cyan"}
-
-
 Told: TypeAlias = Callable[[CommandReport], CommandReport]
 
 
@@ -25,8 +23,8 @@ def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) ->
     """Bundles that cannot be read are left to the report that follows. `told`: a report with what users see of it."""
     bundles = [*{Path(path).resolve(): (path, checks) for path, checks in bundles}.values()]  # each of them once
     for path, _ in bundles:
-        if Path(path).is_file() or not Path(path).exists():
-            raise ContentError(f"{path}: --fix corrects files of a directory, and this is none: unpack it")
+        if not Path(path).is_dir():
+            raise _not_a_directory(path, "this is none")
     found = list(_found(bundles, told))
     files = [file for one in found for file in one.files]
     if not files:
@@ -47,22 +45,33 @@ def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) ->
         click.echo(f"Wrote {what}.", err=True)
 
 
+def _not_a_directory(path: str, why: str) -> ContentError:
+    return ContentError(f"{path}: --fix corrects files of a directory, and {why}: unpack it")
+
+
 def _found(bundles: Sequence[tuple[str, Checks]], told: Told) -> Iterator[Fixes]:
     progress = Progress(len(bundles))
     for done, (path, checks) in enumerate(bundles, start=1):
         progress.show(done, path)
         try:
-            yield _of(path, checks, told)
+            opened = opened_bundle(path, checks)
+        except RukPakError:
+            continue
+        if opened.image is not None:
+            progress.clear()
+            raise _not_a_directory(path, "this is one with an image in it")
+        try:
+            yield _of(path, opened, checks, told)
         except RukPakError:
             continue
     progress.clear()
 
 
-def _of(path: str, checks: Checks, told: Told) -> Fixes:
+def _of(path: str, bundle: OpenedBundle, checks: Checks, told: Told) -> Fixes:
     def findings(opened: OpenedBundle) -> Sequence[Finding]:
         return told(report_of_opened(path, opened, checks)).findings
 
-    return fixes_of(opened_bundle(path, checks), Path(path), findings)
+    return fixes_of(bundle, Path(path), findings)
 
 
 def _painted(line: str, style: Style) -> str:

@@ -10,6 +10,7 @@ import pytest
 from rukpak_py.cli.linting import fixing
 from tests.unit.bundles import bundle
 from tests.unit.cli.running import CommandLine
+from tests.unit.images import Layout
 
 PLAIN = """\
 # of the web server
@@ -247,3 +248,16 @@ def test_archives_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None
     ran = rukpakctl("bundle", "validate", "web.tar", "--fix")
     assert ran.status == 3
     assert "web.tar: --fix corrects files of a directory" in ran.err
+
+
+def test_images_are_not_corrected(rukpakctl: CommandLine, plain: Path) -> None:
+    layout = Layout()
+    image = layout.image([{"manifests/web.yaml": PLAIN.encode()}])
+    for path, content in layout.index(image).files.items():
+        file = Path("image", path)
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_bytes(content)
+    ran = rukpakctl("bundle", "validate", "image", "--fix", "--yes")
+    assert ran.status == 3
+    assert "image: --fix corrects files of a directory, and this is one with an image in it" in ran.err
+    assert rukpakctl("bundle", "validate", "image").out.startswith("image (plain): 2 errors\n")
