@@ -6,7 +6,8 @@ the rules of roles, and at the objects by their kinds.
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from itertools import islice
+from functools import cached_property
+from itertools import chain, islice
 from typing import Any, Final
 
 from rukpak_py.core.findings import Fix
@@ -20,6 +21,7 @@ from rukpak_py.formats.object_rules.parts import Defect, Part, Sort
 from rukpak_py.formats.object_rules.schemas import schemas
 from rukpak_py.formats.rules import Place, Problem, path_text
 
+MOST: Final = 200  # objects that are compared with one; a hostile bundle has thousands for each of thousands
 _BETWEEN: Final = frozenset({Sort.REPEATED, Sort.REFERENCE})
 _VOLUMES: Final = frozenset({"volumes", "volumeMounts"})
 _ROLES: Final = frozenset({"Role", "ClusterRole"})
@@ -47,10 +49,23 @@ class Origin:
         return replace(self, place=self.place.below(*path))
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class JudgedObject:
     document: Document
     origin: Origin
+
+    @cached_property
+    def ports(self) -> frozenset[int | str]:
+        """Numbers and names of the ports of a Service."""
+        ports = entries(self.document.manifest, "spec", "ports")
+        values = (port.get(name) for _, port in ports for name in ("name", "port"))
+        return frozenset(value for value in values if isinstance(value, int | str))
+
+    @cached_property
+    def keys(self) -> frozenset[str]:
+        """Keys of a ConfigMap or Secret."""
+        fields = ("data", "binaryData", "stringData")
+        return frozenset(key for name in fields for key in mapping(self.document.manifest, name))
 
     @property
     def api(self) -> tuple[str, str]:
@@ -65,7 +80,7 @@ class JudgedObject:
         return shapes.kind(*self.api) is not None
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
+@dataclass(frozen=True, kw_only=True)
 class Pods:
     """A pod, or the template of pods."""
 
@@ -77,10 +92,13 @@ class Pods:
     def labels(self) -> Json:
         return mapping(self.template, "metadata", "labels")
 
+    @cached_property
+    def port_names(self) -> frozenset[str]:
+        return port_names(self.template)
+
     def containers(self) -> Iterator[tuple[Origin, Json]]:
-        for field_name in ("initContainers", "containers"):
-            for path, container in entries(self.template, "spec", field_name):
-                yield self.origin.below(*path), container
+        for path, container in _containers(self.template):
+            yield self.origin.below(*path), container
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -99,7 +117,7 @@ class Judged:
     crds: list[Document] = field(default_factory=list)
     pods: list[Pods] = field(default_factory=list)
     rights: list[GrantingRule] = field(default_factory=list)
-    _named: dict[tuple[str, str], list[JudgedObject]] = field(default_factory=dict)
+    _named: dict[tuple[str, str], dict[str, list[JudgedObject]]] = field(default_factory=dict)  # by namespace
     _labelled: dict[tuple[str, str], list[Pods]] = field(default_factory=dict)
 
     def add(self, document: Document, *, title: str = "") -> None:
@@ -114,7 +132,7 @@ class Judged:
             self.found.append((one.sort, _titled(problem, f"{title}{path_text(one.path)}: " if title else "")))
         if not judged.is_built_in:
             return
-        self._named.setdefault((document.kind, document.name), []).append(judged)
+        self._named.setdefault((document.kind, document.name), {}).setdefault(judged.namespace, []).append(judged)
         if (template := _TEMPLATES.get(document.kind)) is not None:
             self._add_pods(at(document.manifest, *template), judged.namespace, judged.origin.below(*template))
         if document.kind in _ROLES:
@@ -149,16 +167,17 @@ class Judged:
 
     def named(self, kind: str, name: str, namespace: str) -> list[JudgedObject]:
         """Objects of a kind of the API server itself, as far as their namespaces are known."""
-        found = self._named.get((kind, name), ())
-        return [one for one in found if is_same_namespace(one.namespace, namespace)]
+        found = self._named.get((kind, name), {})
+        wanted = (namespace, "") if namespace else found
+        return list(islice(chain.from_iterable(found.get(one, ()) for one in wanted), MOST))
 
     def selected(self, selector: Json, namespace: str) -> list[Pods]:
         """Pods that labels select, as far as their namespaces are known; none for an empty selector."""
-        key, value = next(iter(selector.items()), ("", None))
-        found = self._labelled.get((key, value), ()) if isinstance(value, str) else ()
+        labelled = (self._labelled.get((key, str(value)), []) for key, value in selector.items())
+        found = min(labelled, key=len, default=[])
         return [
             one
-            for one in found
+            for one in found[:MOST]
             if selector.items() <= one.labels.items() and is_same_namespace(one.namespace, namespace)
         ]
 
@@ -172,6 +191,16 @@ class Judged:
 
     def _add_rights(self, role: Json, origin: Origin) -> None:
         self.rights += [GrantingRule(rule=rule, origin=origin.below(*path)) for path, rule in entries(role, "rules")]
+
+
+def port_names(template: Json) -> frozenset[str]:
+    containers = (container for _, container in _containers(template))
+    return frozenset(text(port, "name") for container in containers for _, port in entries(container, "ports"))
+
+
+def _containers(template: Json) -> Iterator[tuple[tuple[str | int, ...], Json]]:
+    for field_name in ("initContainers", "containers"):
+        yield from entries(template, "spec", field_name)
 
 
 def is_same_namespace(one: str, other: str) -> bool:

@@ -4,11 +4,11 @@ A cluster accepts a name that no container has, and finds no port then. Numbers 
 at a port that it does not list.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from typing import Final
 
 from rukpak_py.core.findings import Severity
-from rukpak_py.formats.json_fields import Json, each, entries, mapping, text
+from rukpak_py.formats.json_fields import each, entries, mapping, text
 from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.rules import Family, Problem
 
@@ -35,7 +35,7 @@ _ACTIONS: Final = ("httpGet", "tcpSocket")
 def probes_call_ports(judged: Judged) -> Iterator[Problem]:
     for pods in judged.pods:
         for origin, container in pods.containers():
-            named = _names(container)
+            named = {text(one, "name") for _, one in entries(container, "ports")}
             for call in ((*call, action, "port") for call in _CALLS for action in _ACTIONS):
                 port = text(container, *call)
                 if is_name(port) and port not in named:
@@ -56,7 +56,7 @@ def target_ports_are_ports(judged: Judged) -> Iterator[Problem]:
         pods = judged.selected(mapping(service.document.manifest, "spec", "selector"), service.namespace)
         for path, port in entries(service.document.manifest, "spec", "ports"):
             target = text(port, "targetPort")
-            if pods and is_missing(target, (one.template for one in pods)):
+            if pods and is_missing(target, (one.port_names for one in pods)):
                 message = f"targetPort '{target[:80]}' is no port of the pods that the Service selects"
                 yield service.origin.problem(message, *path, "targetPort")
 
@@ -75,24 +75,14 @@ def policies_allow_ports(judged: Judged) -> Iterator[Problem]:
         pods = judged.selected(mapping(selector, "matchLabels"), policy.namespace)
         for path, allowed in each(policy.document.manifest, "spec.ingress[].ports[]"):
             port = text(allowed, "port")
-            if pods and is_missing(port, (one.template for one in pods)):
+            if pods and is_missing(port, (one.port_names for one in pods)):
                 message = f"port '{port[:80]}' is no port of the pods that the NetworkPolicy selects"
                 yield policy.origin.problem(message, *path, "port")
 
 
-def is_missing(port: str, templates: Iterable[Json]) -> bool:
-    """Whether no container of the pods has the port of this name."""
-    containers = (
-        found
-        for template in templates
-        for field in ("initContainers", "containers")
-        for _, found in entries(template, "spec", field)
-    )
-    return is_name(port) and all(port not in _names(container) for container in containers)
-
-
-def _names(container: Json) -> set[str]:
-    return {text(port, "name") for _, port in entries(container, "ports")}
+def is_missing(port: str, known: Iterable[Collection[str]]) -> bool:
+    """Whether none of the pods has the port of this name. `known`: the names of each."""
+    return is_name(port) and all(port not in names for names in known)
 
 
 def is_name(port: str) -> bool:

@@ -6,12 +6,13 @@ Services may come with another one.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any, Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.core.objects import ObjectKey
 from rukpak_py.formats.json_fields import Json, at, each, entries, mapping, text, texts
-from rukpak_py.formats.object_rules.judged import Judged, JudgedObject, Origin, is_same_namespace
+from rukpak_py.formats.object_rules.judged import MOST, Judged, JudgedObject, Origin, is_same_namespace
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Judged] = Family(title="Calls of Services", origin="rukpak-py")
@@ -72,12 +73,12 @@ def called_services_exist(judged: Judged) -> Iterator[Problem]:
     severity=Severity.WARNING,
 )
 def called_ports_exist(judged: Judged) -> Iterator[Problem]:
-    services = list(judged.of_kind("Service"))
+    services = list(islice(judged.of_kind("Service"), MOST + 1))
     for call in _calls(judged):
         found = judged.named("Service", call.service, call.namespace)
         if found and call.port and not any(_has(one, call.port) for one in found):
             yield call.origin.problem(f"port {str(call.port)[:80]} is no port of {call.key}")
-    for monitor in judged.objects:
+    for monitor in judged.objects if len(services) <= MOST else ():
         if monitor.api == ("monitoring.coreos.com/v1", "ServiceMonitor"):
             yield from _of_monitor(monitor, services)
 
@@ -148,8 +149,7 @@ def _has(service: JudgedObject, port: int | str) -> bool:
     spec = mapping(service.document.manifest, "spec")
     if text(spec, "type") == "ExternalName":
         return True
-    field = "name" if isinstance(port, str) else "port"
-    return any(entry.get(field) == port for _, entry in entries(spec, "ports"))
+    return port in service.ports
 
 
 def _number(value: Any) -> int | None:

@@ -10,20 +10,19 @@ from typing import Final
 
 from rukpak_py.core.findings import Severity
 from rukpak_py.formats.json_fields import Json, mapping
-from rukpak_py.formats.object_rules.judged import Judged, JudgedObject, is_same_namespace
+from rukpak_py.formats.object_rules.judged import MOST, Judged, JudgedObject, is_same_namespace
 from rukpak_py.formats.object_rules.references import references
 from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Judged] = Family(title="Names of other objects", origin="rukpak-py")
 
 _SHORTEST: Final = 3  # of a name, and of a word in it
-_MOST: Final = 200  # that are compared with each other; a hostile bundle has a million
+_LONGEST: Final = 253  # characters of a name that an API server takes
 _SELECTORS: Final = {
     "Service": ("spec", "selector"),
     "PodDisruptionBudget": ("spec", "selector", "matchLabels"),
     "NetworkPolicy": ("spec", "podSelector", "matchLabels"),
 }
-_DATA: Final = {"ConfigMap": ("data", "binaryData"), "Secret": ("data", "stringData")}
 
 
 @FAMILY.rule(
@@ -40,8 +39,8 @@ def names_are_spelled_right(judged: Judged) -> Iterator[Problem]:
         if one.is_built_in and (one.document.kind, one.document.name) not in referred:
             unnamed.setdefault(one.document.kind, []).append(one)
     missing = (one for one in referring if not judged.named(one.kind, one.name, one.namespace))
-    for reference in islice(missing, _MOST):
-        for one in unnamed.get(reference.kind, ())[:_MOST]:
+    for reference in islice(missing, MOST):
+        for one in unnamed.get(reference.kind, ())[:MOST]:
             near = one.document.name
             if is_same_namespace(one.namespace, reference.namespace) and is_slip(reference.name, near):
                 message = f"there is no {reference.kind} '{reference.name[:80]}' in the bundle"
@@ -58,10 +57,7 @@ def names_are_spelled_right(judged: Judged) -> Iterator[Problem]:
 def keys_exist(judged: Judged) -> Iterator[Problem]:
     for reference in references(judged):
         found = judged.named(reference.kind, reference.name, reference.namespace) if reference.key else []
-        keys = {
-            key for one in found for field in _DATA[reference.kind] for key in mapping(one.document.manifest, field)
-        }
-        if keys and reference.key not in keys:
+        if any(one.keys for one in found) and not any(reference.key in one.keys for one in found):
             message = f"{reference.kind} '{reference.name[:80]}' has no key '{reference.key[:80]}': "
             yield reference.origin.problem(f"{message}the container does not start")
 
@@ -78,7 +74,7 @@ def selectors_are_spelled_right(judged: Judged) -> Iterator[Problem]:
             selector = mapping(one.document.manifest, *field)
             if judged.selected(selector, one.namespace):
                 continue
-            near = (pods for pods in judged.pods[:_MOST] if is_same_namespace(pods.namespace, one.namespace))
+            near = (pods for pods in judged.pods[:MOST] if is_same_namespace(pods.namespace, one.namespace))
             for key, value in next(filter(None, (_slips(selector, pods.labels) for pods in near)), {}).items():
                 message = f"{key[:80]}: {selector[key][:80]} selects no pods of the bundle"
                 yield one.origin.problem(message, *field, key, hint=f"Did you mean `{value[:80]}`?")
@@ -99,7 +95,7 @@ def _slips(selector: Json, labels: Json) -> dict[str, str]:
 
 def is_slip(one: str, other: str) -> bool:
     """Whether a letter is wrong, missing, superfluous, or two are swapped. Numbers and single letters are names."""
-    if min(len(one), len(other)) < _SHORTEST or abs(len(one) - len(other)) > 1 or one == other:
+    if not _SHORTEST <= min(len(one), len(other)) <= _LONGEST or abs(len(one) - len(other)) > 1 or one == other:
         return False
     start = next((n for n, (a, b) in enumerate(zip(one, other, strict=False)) if a != b), min(len(one), len(other)))
     left, right = one[start:], other[start:]

@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias
 from rukpak_py.content.yaml_positions import Path
 from rukpak_py.core.findings import Fix, Profile, Severity
 from rukpak_py.formats.json_fields import mapping
+from rukpak_py.formats.object_rules.judged import port_names
 from rukpak_py.formats.object_rules.ports import TARGET_PORT, TARGET_PORT_HINT, is_missing
 from rukpak_py.formats.registry_v1.bundle import RegistryBundle, Webhook, WebhookType
 from rukpak_py.formats.rules import Family, Problem
@@ -87,10 +88,10 @@ def webhooks_have_paths(bundle: RegistryBundle) -> Iterator[Problem]:
 
 @FAMILY.further_check(TARGET_PORT, hint=TARGET_PORT_HINT, severity=Severity.WARNING)
 def target_ports_are_ports(bundle: RegistryBundle) -> Iterator[Problem]:
-    served = {entry.name: entry.spec for entry in bundle.csv.deployments}
+    named = {entry.name: port_names(mapping(entry.spec, "template")) for entry in bundle.csv.deployments}
     for webhook in bundle.csv.webhooks:
-        spec, port = served.get(webhook.deployment_name), webhook.target_port
-        if spec is not None and isinstance(port, str) and is_missing(port, [mapping(spec, "template")]):
+        names, port = named.get(webhook.deployment_name), webhook.target_port
+        if names is not None and isinstance(port, str) and is_missing(port, [names]):
             message = f"targetPort '{port[:80]}' of webhook '{webhook.generate_name}' is no port of deployment "
             message += f"'{webhook.deployment_name}'"
             yield Problem(message=message, place=bundle.csv.document.place(*webhook.path, "targetPort"))
