@@ -89,15 +89,15 @@ def _scale_reasons(scale: Json) -> Iterator[tuple[str, str]]:
 )
 def selectable_fields_exist(definition: WrittenDefinition) -> Iterator[Problem]:
     for version_path, version in definition.versions:
-        paths: list[str] = []
+        paths = set[str]()
         for below, selected in entries(version, "selectableFields"):
             path = text(selected, "jsonPath")
             if reason := _selection_reason(path, paths, mapping(version, "schema", "openAPIV3Schema")):
                 yield definition.problem(reason, *version_path, *below, "jsonPath")
-            paths.append(path)
+            paths.add(path)
 
 
-def _selection_reason(path: str, earlier: list[str], schema: Json) -> str:
+def _selection_reason(path: str, earlier: set[str], schema: Json) -> str:
     if not path:
         return "Required value"
     if path in earlier:
@@ -275,11 +275,13 @@ def _review_reasons(versions: list[str], *, is_webhook: bool) -> Iterator[tuple[
     if not versions:
         yield (), "Required value"
         return
+    earlier = set[str]()
     for index, version in enumerate(versions):
-        if version in versions[:index]:
+        if version in earlier:
             yield (index,), f'Invalid value: "{version}": duplicate version'
         elif reasons := dns.dns_1035_label(version):
             yield (index,), f'Invalid value: "{version}": {",".join(reasons)}'
+        earlier.add(version)
     if not any(version in _REVIEW_VERSIONS for version in versions):
         shown = ", ".join(versions)
         yield (), f"Invalid value: [{shown}]: must include at least one of {', '.join(_REVIEW_VERSIONS)}"

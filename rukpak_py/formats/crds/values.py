@@ -12,6 +12,7 @@ _INT_OR_STRING: Final = "x-kubernetes-int-or-string"
 _KEEPING: Final = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
 _OPEN: Final = (*_KEEPING, "additionalProperties")
 _DEEPEST: Final = 40
+_MOST: Final = 1_000  # values of an enum, and required fields, with which each of many values is compared
 _PATTERN_BYTES: Final = 8 << 20  # of a compiled pattern and its states
 _PATTERNS: Final = 32  # that are kept compiled; schemas use them in turn
 _TYPES: Final = {
@@ -63,7 +64,7 @@ def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, unknown
     if isinstance(type_name, str) and type_name in _TYPES and not _is_of(value, type_name):
         return f"{at} must be of type {type_name}"
     allowed = schema.get("enum")
-    if isinstance(allowed, list) and value not in allowed:
+    if isinstance(allowed, list) and len(allowed) <= _MOST and value not in allowed:
         return f"{at} must be one of {', '.join(str(one)[:40] for one in allowed[:10])}"
     if isinstance(value, str) and isinstance(pattern := schema.get("pattern"), str) and not _matches(pattern, value):
         return f'{at} must match the pattern "{pattern[:80]}"'
@@ -81,7 +82,7 @@ def unfit(value: Any, schema: Json, at: str, deepest: int = _DEEPEST, *, unknown
 def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, unknown: Unknown) -> str:
     required, properties = schema.get("required"), schema.get("properties")
     properties = properties if isinstance(properties, dict) else {}
-    for name in required if isinstance(required, list) else []:
+    for name in required[:_MOST] if isinstance(required, list) else []:
         if not isinstance(name, str):
             continue  # told where schemas are judged
         inner = properties.get(name)

@@ -75,3 +75,12 @@ def test_field_that_is_dropped_below_one_that_keeps_all_is_told_of_examples_alon
     schema = {"properties": {"a": _INNER}, _KEEPING: True}
     assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.REFUSED) == ""
     assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.DROPPED) == "v.a.z is no property of the schema"
+
+
+def test_values_are_not_compared_with_thousands() -> None:
+    few, many = [str(number) for number in range(1_000)], [str(number) for number in range(1_001)]
+    assert unfit("x", {"enum": few}, "spec").startswith("spec must be one of 0, 1")
+    assert unfit("x", {"enum": many}, "spec") == ""
+    with_defaults = {name: {"default": ""} for name in many[:-1]}
+    assert unfit({}, {"required": few, "properties": {}}, "spec") == "spec.0 is required"
+    assert unfit({}, {"required": many, "properties": with_defaults}, "spec") == ""
