@@ -1,7 +1,8 @@
 """Findings that are known: a file of them, one line each, so that a check tells what is new.
 
 A line has no number of a line of the manifest: edits elsewhere in the file must not bring known findings back. The same
-finding twice is two lines. Paths are relative to the directory of the file, so it can be used from anywhere.
+finding twice is two lines. Paths are relative to the directory of the file, so it can be used from anywhere. A former
+id of a rule stands for the rule that tells the same now.
 """
 
 import os
@@ -16,6 +17,7 @@ import orjson
 from rukpak_py.cli.reports.fingerprints import line_of
 from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.core.errors import ContentError
+from rukpak_py.formats.former_ids import FORMER_IDS
 
 _VERSION: Final = 1
 _MOST_BYTES: Final = 64 * 1024 * 1024
@@ -24,7 +26,7 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 class Baseline:
     def __init__(self, path: Path) -> None:
         self._directory = path.parent
-        self._known = {bundle: Counter(lines) for bundle, lines in _read(path).items()}
+        self._known = {bundle: Counter(map(_of_today, lines)) for bundle, lines in _read(path).items()}
 
     def new_in(self, report: CommandReport) -> CommandReport:
         """The report with the findings that are not known. Where there are several alike, the first ones are."""
@@ -46,6 +48,11 @@ def write(path: Path, reports: Iterable[CommandReport]) -> int:
     document = {"version": _VERSION, "bundles": bundles}
     path.write_bytes(orjson.dumps(document, option=orjson.OPT_INDENT_2 | orjson.OPT_SORT_KEYS) + b"\n")
     return sum(map(len, bundles.values()))
+
+
+def _of_today(line: str) -> str:
+    rule, blank, rest = line.partition(" ")
+    return f"{FORMER_IDS.get(rule, rule)}{blank}{rest}"
 
 
 def _name(bundle: str, directory: Path) -> str:

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from rukpak_py.cli.linting.baseline import Baseline
 from rukpak_py.cli.linting.comments import without_ignored
+from rukpak_py.cli.reports.report import CommandReport
 from rukpak_py.content import yaml
 from rukpak_py.core.findings import Finding, Severity
 from tests.unit.bundles import bundle
@@ -215,6 +217,17 @@ class TestBaseline:
         rukpakctl("bundle", "validate", "-r", "operators", "--write-baseline", "known.json")
         monkeypatch.chdir(repository / "operators/bad")
         assert rukpakctl("bundle", "validate", "1.0.0", "--baseline", "../../known.json").status == 0
+
+    def test_former_ids_of_rules_are_known(self, tmp_path: Path) -> None:
+        line = "a.yaml spec.containers[0].image: image"
+        bundles = {(tmp_path / "one").name: [f"RV1-970 {line}", f"RV1-999 {line}"]}
+        write(tmp_path, {"known.json": json.dumps({"version": 1, "bundles": bundles}).encode(), "one/x": b""})
+        image = Finding(
+            rule="OBJ-013", severity=Severity.ERROR, message="image", file="a.yaml", path="spec.containers[0].image"
+        )
+        found = CommandReport(path=str(tmp_path / "one"), findings=[image, image])
+        told = Baseline(tmp_path / "known.json").new_in(found)
+        assert (told.known, told.findings) == (1, [image])
 
     @pytest.mark.parametrize(
         "content", [b"", b"[]", b'{"version": 2, "bundles": {}}', b'{"version": 1, "bundles": []}']
