@@ -7,7 +7,7 @@ import pytest
 
 from rukpak_py.content.tree import Tree
 from rukpak_py.core.errors import ContentError
-from rukpak_py.core.findings import Finding, InvalidBundleError, Severity
+from rukpak_py.core.findings import Finding, Fix, InvalidBundleError, Severity
 from rukpak_py.formats.format import RenderOptions
 from rukpak_py.formats.plain import PlainFormat
 from rukpak_py.formats.registry_v1.read import read
@@ -103,6 +103,19 @@ def test_channels_that_are_no_names_are_told_with_the_right_spelling(written: st
     (finding,) = validate(bundle(annotations={CHANNELS: written, f"{PREFIX}channel.default.v1": ""}))[:1]
     assert (finding.rule, finding.is_error) == ("RV1-930", False)
     assert finding.hint == f"Write {CHANNELS}: {advised}"
+
+
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ("[stable, 'beta']", Fix(text="stable,beta")),
+        ("stable beta", None),  # one channel, or two
+        ("stable,my channel", None),
+    ],
+)
+def test_channels_are_corrected_where_one_spelling_is_meant(written: str, fix: Fix | None) -> None:
+    (finding,) = validate(bundle(annotations={CHANNELS: written, f"{PREFIX}channel.default.v1": ""}))[:1]
+    assert (finding.rule, finding.fix) == ("RV1-930", fix)
 
 
 @pytest.mark.parametrize("written", ["stable", "stable,beta", "4.17_x-y", "Stable"])

@@ -32,6 +32,7 @@ NAMES: Family[RegistryBundle] = Family(title="Names in metadata/annotations.yaml
 UNREAD: Family[Reading] = Family(title="Metadata that is not read", origin="rukpak-py")
 
 _NO_PART_OF_A_NAME: Final = re.compile(r"""[\s\[\]{}"'`]+""")
+_AROUND_NAMES: Final = " \t\r\n[]{}\"'`"
 _KEY: Final = "dependencies"
 _STEM: Final = "dependencies"
 _SCORECARD: Final = "tests/scorecard/config.yaml"
@@ -50,11 +51,13 @@ def channels_are_names(bundle: RegistryBundle) -> Iterator[Problem]:
         odd = [channel for channel in channels if not channel or _NO_PART_OF_A_NAME.search(channel)]
         if written and odd:
             right = ",".join(_names(channels))
+            # One with a blank in it may be one name or two.
+            is_certain = not any(_NO_PART_OF_A_NAME.search(channel.strip(_AROUND_NAMES)) for channel in channels)
             yield Problem(
                 message=f"{odd[0]!r} is not a valid channel name",
                 place=_annotation(key),
                 hint=f"Write {key}: {right}",
-                fix=Fix(text=right) if right else None,
+                fix=Fix(text=right) if right and is_certain else None,
             )
 
 
