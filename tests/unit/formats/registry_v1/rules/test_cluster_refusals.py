@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from rukpak_py.content.tree import Tree
-from rukpak_py.core.findings import InvalidBundleError, Profile, Severity
+from rukpak_py.core.findings import Fix, InvalidBundleError, Profile, Severity
 from rukpak_py.formats.registry_v1.read import read
 from rukpak_py.formats.registry_v1.render import render
 from rukpak_py.formats.rules import Locator
@@ -102,6 +102,20 @@ def test_a_webhook_of_an_unknown_type_is_left_out() -> None:
     (finding,) = [found for found in validate(served("ValidatingWebhook")) if found.rule == "RV1-937"]
     assert finding.message == f"webhook '{WEBHOOK}' is of the unknown type 'ValidatingWebhook': it is left out"
     assert finding.hint == "Did you mean `type: ValidatingAdmissionWebhook`?"
+
+
+@pytest.mark.parametrize(
+    ("written", "fix"),
+    [
+        ("MutatingAdmisionWebhook", Fix(text="MutatingAdmissionWebhook")),
+        ("validatingadmissionwebhook", Fix(text="ValidatingAdmissionWebhook")),
+        ("AdmissionWebhook", None),  # of two kinds
+        ("Webhook", None),
+    ],
+)
+def test_type_of_a_webhook_is_corrected_where_it_is_a_slip(written: str, fix: Fix | None) -> None:
+    (finding,) = [found for found in validate(served(written)) if found.rule == "RV1-937"]
+    assert finding.fix == fix
 
 
 @pytest.mark.parametrize(
