@@ -1,9 +1,10 @@
 """Rule for the images of containers, by the grammar of container runtimes.
 
-A kubelet starts no container whose image it cannot parse: such a bundle never works. A chart may leave the repository
-to its values; the image that begins with its tag then is a warning.
+A kubelet starts no container whose image it cannot parse: such a bundle never works. A chart may leave a part of the
+image to its values, which is a warning: the image begins with its tag then, or ends before it.
 """
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Final
@@ -16,7 +17,7 @@ from rukpak_py.formats.rules import Family, Problem
 
 FAMILY: Family[Judged] = Family(title="Images of containers", origin="rukpak-py")
 
-_OF_VALUES: Final = (":", "/", "@")  # begin a reference that a template made without a registry or repository
+_PART_OF_VALUES: Final = re.compile(r"(?:^|[:/@])(?:[:/@]|$)")  # a part that a template had no value for
 
 
 @FAMILY.rule(
@@ -34,5 +35,5 @@ def containers_have_images(judged: Judged) -> Iterator[Problem]:
             if reason := reason_against(image):
                 message = f"image '{image[:300]}' is not an image reference: {reason}; the container never starts"
                 problem = origin.problem(message, "image")
-                is_of_values = bool(origin.title) and image.startswith(_OF_VALUES)
+                is_of_values = bool(origin.title) and "://" not in image and _PART_OF_VALUES.search(image)
                 yield replace(problem, severity=Severity.WARNING) if is_of_values else problem

@@ -85,10 +85,15 @@ def test_images_of_pods_of_every_kind_are_judged(manifest_: Json, path: str | No
     [
         (":1.0", "Deployment demo: ", Severity.WARNING),
         ("/demo:1.0", "Deployment demo: ", Severity.WARNING),
+        ("demo:", "Deployment demo: ", Severity.WARNING),
+        ("demo@", "Deployment demo: ", Severity.WARNING),
+        ("registry.example.com/:1.0", "Deployment demo: ", Severity.WARNING),
+        ("registry.example.com//demo:1.0", "Deployment demo: ", Severity.WARNING),
+        ("https://registry.example.com/demo:1.0", "Deployment demo: ", Severity.ERROR),
         ("Demo:1.0", "Deployment demo: ", Severity.ERROR),
         (":1.0", "", Severity.ERROR),
     ],
 )
-def test_repository_that_the_values_of_a_chart_lack_is_a_warning(image: str, title: str, severity: Severity) -> None:
+def test_part_that_the_values_of_a_chart_lack_is_a_warning(image: str, title: str, severity: Severity) -> None:
     found = findings_of(deployment({"containers": [{"name": "c", "image": image}]}), title=title)
     assert [one.severity for one in found if one.rule == "OBJ-013"] == [severity]
