@@ -1,10 +1,11 @@
 """Rules for objects of the API server's own kinds, whatever brings them: what its validation refuses."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
 from typing import Final
 
-from rukpak_py.core.findings import Profile
+from rukpak_py.core.findings import Profile, Severity
 from rukpak_py.formats.object_rules import custom_objects, images, memory, ports, rights, services, spelling
 from rukpak_py.formats.object_rules.judged import Judged
 from rukpak_py.formats.object_rules.kinds import kind_defect
@@ -87,7 +88,8 @@ def _of_kinds(judged: Judged, *, is_removed: bool) -> Iterator[Problem]:
     for one in judged.objects:
         found = kind_defect(one.document.manifest)
         if found is not None and found.is_removed is is_removed:
-            yield one.origin.problem(found.message, found.field, hint=found.hint or None, fix=found.fix)
+            problem = one.origin.problem(found.message, found.field, hint=found.hint or None, fix=found.fix)
+            yield problem if found.is_certain else replace(problem, severity=Severity.WARNING)
 
 
 FAMILIES: Final[tuple[Family[Judged], ...]] = (
