@@ -67,7 +67,7 @@ def report_of_opened(path: str, opened: "OpenedBundle", checks: Checks) -> Comma
     profiles = (*checks.profiles, *(["strict"] if checks.is_strict else []))
     findings = opened.findings(profiles, categories=checks.categories)
     told = fixes.without_impossible(comments.without_ignored(findings, opened.tree), opened.tree)
-    if opened.image is not None:  # its files lie in layers
+    if opened.image is not None or not opened.is_directory:  # its files lie in layers, or in an archive
         told = [replace(one, fix=None) for one in told]
     if said := repository.advice(path):  # whatever is told follows from that it is no bundle
         told = [replace(one, hint=f"{said[0].upper()}{said[1:]}.") for one in told]

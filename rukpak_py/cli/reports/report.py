@@ -29,12 +29,8 @@ class CommandReport:
 
     @property
     def fixable(self) -> int:
-        """Findings that `--fix` corrects, which it does in directories of bundles."""
-        return (
-            0
-            if self.noun != "bundle" or self.is_of_archive
-            else sum(finding.fix is not None for finding in self.findings)
-        )
+        """Findings that `--fix` corrects, which it does for bundles alone."""
+        return sum(finding.fix is not None for finding in self.findings) if self.noun == "bundle" else 0
 
     @property
     def is_valid(self) -> bool:

@@ -77,6 +77,8 @@ def test_report_tells_how_many_findings_can_be_corrected(rukpakctl: CommandLine,
     assert rukpakctl("bundle", "validate", "web").out.startswith("web (plain): 2 errors, 2 fixable with --fix\n")
     subprocess.run(["tar", "cf", "web.tar", "-C", "web", "manifests"], check=True)
     assert rukpakctl("bundle", "validate", "web.tar").out.startswith("web.tar (plain): 2 errors\n")
+    assert '"fixable": true' in rukpakctl("bundle", "validate", "web", "-o", "json").out
+    assert '"fixable": true' not in rukpakctl("bundle", "validate", "web.tar", "-o", "json").out
 
 
 @pytest.mark.parametrize("value", ["&port 8080", "!!int 8080"])
