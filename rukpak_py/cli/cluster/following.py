@@ -40,12 +40,15 @@ class Seen(Generic[T]):
 
 
 class Refusals:
-    """Refusals since the last answer. The time before the first of them does not count: a watch may be silent."""
+    """Refusals since the last answer, or since the server could not be reached: one that starts again refuses anew.
+
+    The time before the first of them does not count: a watch may be silent.
+    """
 
     def __init__(self) -> None:
         self._since: float | None = None
 
-    def answered(self) -> None:
+    def ended(self) -> None:
         self._since = None
 
     def refused(self) -> bool:
@@ -74,14 +77,14 @@ async def follow(
         try:
             if not version:
                 version, found = await _listed(client, resource, read, selection)
-                refusals.answered()
+                refusals.ended()
                 yield Seen(objects=found, is_all=True)
             began = monotonic()
             async with aclosing(_changes(client, resource, read, {**selection, "resourceVersion": version})) as changes:
                 async for newer, seen in changes:
                     version = newer
                     backoff.reset()
-                    refusals.answered()
+                    refusals.ended()
                     if seen.objects:
                         yield seen
             await asyncio.sleep(max(0.0, SHORT_SECONDS - (monotonic() - began)))
@@ -94,6 +97,7 @@ async def follow(
             version = ""
             await asyncio.sleep(POLL_SECONDS)
         except (ServerUnavailableError, TimeoutError):
+            refusals.ended()
             await asyncio.sleep(backoff.next())
 
 

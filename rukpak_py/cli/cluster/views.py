@@ -51,9 +51,9 @@ async def views_of(client: Client, name: str) -> AsyncGenerator[DeploymentView, 
                 if refusals.refused():
                     raise
             except UnavailableError:
-                continue
+                refusals.ended()
             else:
-                refusals.answered()
+                refusals.ended()
                 yield view
     finally:
         following.cancel()
