@@ -8,7 +8,8 @@ answer 404 a little longer: `once_served` sits that out.
 import asyncio
 import math
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 import msgspec
@@ -33,16 +34,29 @@ ROOTS = ("/api", "/apis")
 T = TypeVar("T")
 
 
+@dataclass(frozen=True, kw_only=True)
+class Snapshot:
+    """Kinds that were read, without the client that read them: another one goes on from here."""
+
+    served: Served = field(default_factory=Served)
+    etags: Mapping[str, str] = field(default_factory=dict)
+    read: Mapping[str, list[GroupVersion]] = field(default_factory=dict)
+    read_at: float = -math.inf  # monotonic: of the last run that succeeded
+
+
+NOTHING_READ = Snapshot()
+
+
 class Discovery:
-    def __init__(self, client: Client, *, accept: str = AGGREGATED) -> None:
+    def __init__(self, client: Client, *, accept: str = AGGREGATED, snapshot: Snapshot = NOTHING_READ) -> None:
         self._client = client
         self._accept = accept
-        self._served = Served()
-        self._etags: dict[str, str] = {}
-        self._read: dict[str, list[GroupVersion]] = {}
+        self._served = snapshot.served
+        self._etags = dict(snapshot.etags)
+        self._read = dict(snapshot.read)
         self._turn = asyncio.Lock()
         self._began = 0  # runs that have begun
-        self._read_at = -math.inf  # monotonic: of the last run that succeeded
+        self._read_at = snapshot.read_at
 
     @property
     def served(self) -> Served:
@@ -60,12 +74,9 @@ class Discovery:
         """The kind in the version that the server prefers."""
         return self._served.preferred.get(GroupKind(group, kind))
 
-    def with_client(self, client: Client) -> "Discovery":
-        """The same snapshot, which this client refreshes."""
-        other = Discovery(client, accept=self._accept)
-        other._served, other._read_at = self._served, self._read_at
-        other._etags, other._read = dict(self._etags), dict(self._read)
-        return other
+    @property
+    def snapshot(self) -> Snapshot:
+        return Snapshot(served=self._served, etags=dict(self._etags), read=dict(self._read), read_at=self._read_at)
 
     async def refresh_after(self, seconds: float) -> None:
         """Ask the server, unless it was asked within the last `seconds`."""

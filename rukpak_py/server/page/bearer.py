@@ -18,7 +18,7 @@ from aiohttp import web
 from rukpak_py.apply.upgrade_document import UpgradeDocument
 from rukpak_py.kube.client import Client
 from rukpak_py.kube.config import Connection
-from rukpak_py.kube.discovery import Discovery
+from rukpak_py.kube.discovery import NOTHING_READ, Discovery, Snapshot
 from rukpak_py.server.page.application import Viewer, Viewers
 
 UNKNOWN_VIEWER = (
@@ -58,14 +58,13 @@ def bearer_viewers(
     connection: Connection, *, token: Callable[[web.Request], str], name: Callable[[web.Request], str], plan: Plan
 ) -> Viewers:
     """`token`, `name`: of the user that a request is from. `plan`: as GET /plans/<name> answers it."""
-    remembered = OrderedDict[str, Discovery]()
+    remembered = OrderedDict[str, Snapshot]()
 
-    def discovery_of(client: Client, user: str) -> Discovery:
-        known = remembered.pop(user, None)
-        remembered[user] = known.with_client(client) if known is not None else Discovery(client)
+    def remember(user: str, snapshot: Snapshot) -> None:
+        remembered[user] = snapshot
+        remembered.move_to_end(user)
         if len(remembered) > REMEMBERED_VIEWERS:
             remembered.popitem(last=False)
-        return remembered[user]
 
     @asynccontextmanager
     async def viewers(request: web.Request) -> AsyncIterator[Viewer]:
@@ -74,6 +73,10 @@ def bearer_viewers(
 
         async with Client(connection.as_bearer(token(request))) as client:
             user = name(request)
-            yield _BearerViewer(client=client, name=user, discovery=discovery_of(client, user), plan=plan_of)
+            discovery = Discovery(client, snapshot=remembered.get(user, NOTHING_READ))
+            try:
+                yield _BearerViewer(client=client, name=user, discovery=discovery, plan=plan_of)
+            finally:
+                remember(user, discovery.snapshot)  # and not the client, which has the token
 
     return viewers

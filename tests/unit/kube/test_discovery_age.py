@@ -26,7 +26,7 @@ async def test_another_client_goes_on_with_the_snapshot_and_reads_with_its_own_r
     async with serving(ANSWER) as (client, api), serving(ANSWER) as (other, asked):
         first = Discovery(client)
         await first.refresh()
-        second = first.with_client(other)
+        second = Discovery(other, snapshot=first.snapshot)
         await second.refresh_after(LONG)
         assert (second.served, len(asked.seen)) == (first.served, 0)
         await second.refresh()
