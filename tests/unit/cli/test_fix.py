@@ -224,6 +224,17 @@ def test_values_of_shipped_config_maps_and_secrets_get_quotes(
     assert (tmp_path / "demo/manifests/shipped.yaml").read_text() == "".join(shipped.format(*one) for one in right)
 
 
+def test_two_slips_of_one_annotation_do_not_become_one_key(rukpakctl: CommandLine, tmp_path: Path) -> None:
+    files, csv = dict(bundle()), "manifests/csv.yaml"
+    slips = "  annotations:\n    olm.skiprange: <1.0.0\n    OLM.SkipRange: <2.0.0\n"
+    text = files[csv].decode().replace("  annotations:\n", slips)
+    for name, content in (files | {csv: text.encode()}).items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_bytes(content)
+    rukpakctl("bundle", "validate", str(tmp_path), "--fix", "--yes")
+    assert (tmp_path / csv).read_text() == text.replace("olm.skiprange", "olm.skipRange")
+
+
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [

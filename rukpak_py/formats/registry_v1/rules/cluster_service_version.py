@@ -167,14 +167,16 @@ def min_kube_version_is_valid(reading: Reading) -> Iterator[Problem]:
 def annotations_have_their_case(reading: Reading) -> Iterator[Problem]:
     for csv in csvs(reading):
         annotations = mapping(csv.manifest, "metadata", "annotations")
+        given = set(annotations)
         for key in annotations:
             right = _EXACT_ANNOTATIONS.get(key.lower(), key)
             if key != right:
                 yield Problem(
                     message=f"OLM does not read the annotation {key}: it is spelled {right}",
                     place=csv.place("metadata", "annotations", key, on_key=True),
-                    fix=Fix(text=right) if right not in annotations else None,
+                    fix=Fix(text=right) if right not in given else None,
                 )
+                given.add(right)  # two slips must not become one key
 
 
 def _not_a_name(field: str, name: str) -> str:
