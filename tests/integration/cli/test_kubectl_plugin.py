@@ -38,5 +38,6 @@ def test_the_exit_status_comes_through_kubectl() -> None:
 
 def test_kubectl_completes_it() -> None:
     """As the scripts of `kubectl completion` ask."""
-    assert kubectl("__complete", "rukpak", "bundle", "validate", "--profile=op").stdout == "opm\noperatorhub\n:4\n"
+    profiles = "opm\noperatorhub\noperatorframework\n:4\n"
+    assert kubectl("__complete", "rukpak", "bundle", "validate", "--profile=op").stdout == profiles
     assert kubectl("__complete", "rukpak", "bundle", "inspect", "").stdout == ":0\n"
