@@ -42,6 +42,8 @@ def chart(kubectl: Kubectl) -> Iterator[None]:
     yield
     kubectl.run("delete", "bundledeployment", NAME, "--ignore-not-found", "--timeout=60s")
     kubectl.run("delete", "namespace", NAME, "--ignore-not-found", "--wait=false")
+    # The garbage collector deletes Bundles later; until then no ConfigMap of theirs may go.
+    kubectl.run("wait", "--for=delete", "bundles", f"--selector=core.rukpak.io/owner-name={NAME}", "--timeout=60s")
     kubectl.run("delete", "configmap", f"--namespace={SYSTEM}", "--selector=part-of=lookups")
 
 
