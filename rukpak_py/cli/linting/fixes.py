@@ -13,7 +13,7 @@ from typing import Final
 
 from rukpak_py.cli.packaging import layouts
 from rukpak_py.content.tree import Tree
-from rukpak_py.content.yaml_edits import Edit, edited, possible
+from rukpak_py.content.yaml_edits import Edit, differences, edited, possible
 from rukpak_py.core.errors import ContentError
 from rukpak_py.core.findings import Finding
 from rukpak_py.library.opened import OpenedBundle
@@ -39,6 +39,10 @@ class FixedFile:
             yield f"@@ -{start + 1},{end - start} +{start + 1},{end - start} @@"
             yield from _hunk(before[start:end], after[start:end])
 
+    @property
+    def corrections(self) -> int:
+        return differences(self.before, self.after)
+
     def demand_unchanged(self) -> None:
         if not self.path.is_file() or self.path.read_bytes() != self.before:
             raise ContentError(f"{self.path} has changed since it was read: nothing is written, run the command again")
@@ -48,28 +52,21 @@ class FixedFile:
         layouts.write(target, self.after, mode=target.stat().st_mode & 0o7777)
 
 
-@dataclass(frozen=True, kw_only=True, slots=True)
-class Fixes:
-    """The files of a bundle that change, and how many corrections they hold."""
-
-    files: Sequence[FixedFile] = ()
-    count: int = 0
-
-
-def fixes_of(opened: OpenedBundle, directory: Path, told: Callable[[OpenedBundle], Sequence[Finding]]) -> Fixes:
-    """`told`: the findings of a bundle that are to be corrected where they can be."""
-    tree, count = opened.tree, 0
+def fixed_files(
+    opened: OpenedBundle, directory: Path, told: Callable[[OpenedBundle], Sequence[Finding]]
+) -> list[FixedFile]:
+    """The files of a bundle that change. `told`: its findings that are to be corrected where they can be."""
+    tree = opened.tree
     for _ in range(_MOST_ROUNDS):
-        changed, made = _corrected(tree, told(replace(opened, tree=tree)))
-        if not made:
+        changed = _corrected(tree, told(replace(opened, tree=tree)))
+        if not changed:
             break
-        tree, count = tree.with_files(changed), count + made
-    files = [
+        tree = tree.with_files(changed)
+    return [
         FixedFile(path=directory / name, before=opened.tree[name], after=tree[name])
         for name in tree
         if tree[name] != opened.tree[name]
     ]
-    return Fixes(files=files, count=count)
 
 
 def without_impossible(findings: Sequence[Finding], tree: Tree) -> Sequence[Finding]:
@@ -93,13 +90,9 @@ def _edits(tree: Tree, findings: Sequence[Finding]) -> dict[str, list[Edit]]:
     return edits
 
 
-def _corrected(tree: Tree, findings: Sequence[Finding]) -> tuple[dict[str, bytes], int]:
-    changed, count = {}, 0
-    for name, wanted in _edits(tree, findings).items():
-        data, made = edited(tree[name], wanted)
-        if made:
-            changed[name], count = data, count + made
-    return changed, count
+def _corrected(tree: Tree, findings: Sequence[Finding]) -> dict[str, bytes]:
+    made = {name: edited(tree[name], wanted) for name, wanted in _edits(tree, findings).items()}
+    return {name: data for name, data in made.items() if data != tree[name]}
 
 
 def _lines(data: bytes) -> list[str]:

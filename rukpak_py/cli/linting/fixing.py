@@ -7,7 +7,7 @@ from typing import TypeAlias
 
 import click
 
-from rukpak_py.cli.linting.fixes import Fixes, fixes_of
+from rukpak_py.cli.linting.fixes import FixedFile, fixed_files
 from rukpak_py.cli.reports.report import CommandReport, counted
 from rukpak_py.cli.terminal import Progress, Style, clean_text, print_lines
 from rukpak_py.cli.validation import Checks, opened_bundle, report_of_opened
@@ -25,15 +25,14 @@ def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) ->
     for path, _ in bundles:
         if not Path(path).is_dir():
             raise _not_a_directory(path, "this is none")
-    found = list(_found(bundles, told))
-    files = [file for one in found for file in one.files]
+    files = [file for one in _found(bundles, told) for file in one]
     if not files:
         click.echo("There is nothing to correct.", err=True)
         return
     style = Style(sys.stdout)
     for file in files:
         print_lines(_painted(clean_text(line), style) for line in file.difference())
-    what = f"{counted(sum(one.count for one in found), 'correction')} in {counted(len(files), 'file')}"
+    what = f"{counted(sum(file.corrections for file in files), 'correction')} in {counted(len(files), 'file')}"
     if asks and not sys.stdin.isatty():
         verb = "is" if what.startswith("1 ") else "are"
         click.echo(f"{what} {verb} not written: there is no terminal to ask at. Add --yes to write them.", err=True)
@@ -49,7 +48,7 @@ def _not_a_directory(path: str, why: str) -> ContentError:
     return ContentError(f"{path}: --fix corrects files of a directory, and {why}: unpack it")
 
 
-def _found(bundles: Sequence[tuple[str, Checks]], told: Told) -> Iterator[Fixes]:
+def _found(bundles: Sequence[tuple[str, Checks]], told: Told) -> Iterator[list[FixedFile]]:
     progress = Progress(len(bundles))
     for done, (path, checks) in enumerate(bundles, start=1):
         progress.show(done, path)
@@ -67,11 +66,11 @@ def _found(bundles: Sequence[tuple[str, Checks]], told: Told) -> Iterator[Fixes]
     progress.clear()
 
 
-def _of(path: str, bundle: OpenedBundle, checks: Checks, told: Told) -> Fixes:
+def _of(path: str, bundle: OpenedBundle, checks: Checks, told: Told) -> list[FixedFile]:
     def findings(opened: OpenedBundle) -> Sequence[Finding]:
         return told(report_of_opened(path, opened, checks)).findings
 
-    return fixes_of(bundle, Path(path), findings)
+    return fixed_files(bundle, Path(path), findings)
 
 
 def _painted(line: str, style: Style) -> str:

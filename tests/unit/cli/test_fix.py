@@ -250,6 +250,18 @@ def test_options_that_contradict_each_other(
     assert problem in ran.err
 
 
+def test_value_that_is_a_string_here_and_a_number_there_is_no_correction(rukpakctl: CommandLine, plain: Path) -> None:
+    shared = PLAIN.replace(
+        "template:\n    metadata: {", "template:\n    metadata: {annotations: &shared {containerPort: 8080}, "
+    )
+    text = shared.replace("          env:\n", "          ports: [{<<: *shared}]\n          env:\n")
+    assert text.count("shared") == 2
+    plain.write_text(text)
+    ran = rukpakctl("bundle", "validate", "web", "--fix", "--yes")
+    assert ran.err == "Wrote 7 corrections in 1 file.\n"
+    assert plain.read_text() == corrected(text)
+
+
 def test_yes_alone_is_a_mistake(rukpakctl: CommandLine, plain: Path) -> None:
     ran = rukpakctl("bundle", "validate", "web", "--yes")
     assert ran.status == 2
