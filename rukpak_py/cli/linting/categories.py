@@ -16,7 +16,7 @@ _MEMBER: Final = "categories"
 
 
 def categories_of(option: str, setting: str, limits: Limits) -> frozenset[str]:
-    """Categories in the file that the option names, else the setting, else the variable. Empty: there is no file."""
+    """Read the file of the option, else of the setting, else of the variable. Empty where none of them is given."""
     for path, named_by in ((option, "--categories"), (setting, "validate.categories"), (_variable(), VARIABLE)):
         if path:
             return _read(Path(path), named_by, limits)

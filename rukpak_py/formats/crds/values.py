@@ -101,7 +101,7 @@ def _unfit_object(value: Json, schema: Json, at: str, deepest: int, *, unknown: 
             return problem
         is_open = unknown is Unknown.NONE or any(schema.get(one) for one in _OPEN)
         if not is_open and properties:
-            return f"{at}.{name} is no property of the schema"
+            return f"{at}.{name} is not declared in the schema"
     return ""
 
 

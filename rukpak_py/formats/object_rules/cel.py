@@ -51,7 +51,7 @@ def _symbol(expression: str, position: int) -> str:
 def _problem_of(symbol: str, last: str, opened: list[str]) -> str:
     is_between = _ends_operand(last)
     if symbol in _ALONE and (not symbol.isalpha() or is_between):
-        return f"{symbol} is no operator: write {_ALONE[symbol]}"
+        return f"{symbol} is not an operator of CEL: write {_ALONE[symbol]}"
     if symbol in _UNKNOWN:
         return f"the character {symbol} has no meaning"
     if is_between and symbol != "in" and _OPERAND.match(symbol):

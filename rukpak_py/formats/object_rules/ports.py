@@ -57,7 +57,7 @@ def target_ports_are_ports(judged: Judged) -> Iterator[Problem]:
         for path, port in entries(service.document.manifest, "spec", "ports"):
             target = text(port, "targetPort")
             if pods and is_missing(target, (one.port_names for one in pods)):
-                message = f"targetPort '{target[:80]}' is no port of the pods that the Service selects"
+                message = f"targetPort '{target[:80]}' is not a port of the pods that the Service selects"
                 yield service.origin.problem(message, *path, "targetPort")
 
 
@@ -76,7 +76,7 @@ def policies_allow_ports(judged: Judged) -> Iterator[Problem]:
         for path, allowed in each(policy.document.manifest, "spec.ingress[].ports[]"):
             port = text(allowed, "port")
             if pods and is_missing(port, (one.port_names for one in pods)):
-                message = f"port '{port[:80]}' is no port of the pods that the NetworkPolicy selects"
+                message = f"port '{port[:80]}' is not a port of the pods that the NetworkPolicy selects"
                 yield policy.origin.problem(message, *path, "port")
 
 

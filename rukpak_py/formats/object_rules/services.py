@@ -77,7 +77,7 @@ def called_ports_exist(judged: Judged) -> Iterator[Problem]:
     for call in _calls(judged):
         found = judged.named("Service", call.service, call.namespace)
         if found and call.port and not any(_has(one, call.port) for one in found):
-            yield call.origin.problem(f"port {str(call.port)[:80]} is no port of {call.key}")
+            yield call.origin.problem(f"port {str(call.port)[:80]} is not a port of {call.key}")
     for monitor in judged.objects if len(services) <= MOST else ():
         if monitor.api == ("monitoring.coreos.com/v1", "ServiceMonitor"):
             yield from _of_monitor(monitor, services)
@@ -101,7 +101,7 @@ def _of_monitor(monitor: JudgedObject, services: list[JudgedObject]) -> Iterator
     for path, endpoint in entries(spec, "endpoints"):
         port = text(endpoint, "port")
         if found and port and not any(_has(one, port) for one in found):
-            message = f"port '{port[:80]}' is no name of a port of the Services that are selected"
+            message = f"port '{port[:80]}' is not a port of the Services that the ServiceMonitor selects"
             yield monitor.origin.problem(message, "spec", *path, "port")
 
 

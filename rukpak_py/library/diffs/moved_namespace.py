@@ -1,8 +1,9 @@
 """Objects as they would be in another install namespace.
 
 Where two bundles suggest other namespaces, every object of one is removed and every object of the other added. So the
-old objects are moved first, and the change of the namespace is told once. Only the fields in which a renderer writes
-the install namespace are changed: the same text elsewhere, in the argument of a container, is content of the bundle.
+old objects are moved first, and the change of the namespace is reported once. Only the fields in which a renderer
+writes the install namespace are changed: the same text elsewhere, in the argument of a container, is content of the
+bundle.
 """
 
 from collections.abc import Iterable, Iterator

@@ -356,7 +356,7 @@ def leave_a_thread() -> bool:
         while True:
             with suppress(RuntimeError):
                 ask("left behind")
-            time.sleep(0.001)
+            time.sleep(0.001)  # the call beside it needs the interpreter, too
 
     threading.Thread(target=go_on, daemon=True).start()
     return True

@@ -95,7 +95,7 @@ def target_ports_are_ports(bundle: RegistryBundle) -> Iterator[Problem]:
     for webhook in bundle.csv.webhooks:
         names, port = named.get(webhook.deployment_name), webhook.target_port
         if names is not None and isinstance(port, str) and is_missing(port, [names]):
-            message = f"targetPort '{port[:80]}' of webhook '{webhook.generate_name}' is no port of deployment "
+            message = f"targetPort '{port[:80]}' of webhook '{webhook.generate_name}' is not a port of deployment "
             message += f"'{webhook.deployment_name}'"
             yield Problem(message=message, place=bundle.csv.document.place(*webhook.path, "targetPort"))
 

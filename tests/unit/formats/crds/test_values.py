@@ -53,14 +53,14 @@ _INNER: Json = {"type": "object", "properties": {"b": {"type": "string"}}}
 @pytest.mark.parametrize(
     ("schema", "value", "told"),
     [
-        ({"properties": {"a": _INNER}}, {"z": 1}, "v.z is no property of the schema"),
-        ({"properties": {"a": _INNER}}, {"a": {"z": 1}}, "v.a.z is no property of the schema"),
-        ({"additionalProperties": _INNER}, {"k": {"z": 1}}, "v.k.z is no property of the schema"),
-        ({"items": _INNER, "type": "array"}, [{"z": 1}], "v[0].z is no property of the schema"),
+        ({"properties": {"a": _INNER}}, {"z": 1}, "v.z is not declared in the schema"),
+        ({"properties": {"a": _INNER}}, {"a": {"z": 1}}, "v.a.z is not declared in the schema"),
+        ({"additionalProperties": _INNER}, {"k": {"z": 1}}, "v.k.z is not declared in the schema"),
+        ({"items": _INNER, "type": "array"}, [{"z": 1}], "v[0].z is not declared in the schema"),
         (
             {"properties": {"a": _INNER}, "x-kubernetes-map-type": "atomic"},
             {"z": 1},
-            "v.z is no property of the schema",
+            "v.z is not declared in the schema",
         ),
         ({"type": "object"}, {"z": 1}, ""),
         ({"properties": {"a": _INNER}, _KEEPING: True}, {"z": 1}, ""),
@@ -74,7 +74,7 @@ def test_unknown_field_is_told_where_server_side_apply_refuses_it(schema: Json, 
 def test_field_that_is_dropped_below_one_that_keeps_all_is_told_of_examples_alone() -> None:
     schema = {"properties": {"a": _INNER}, _KEEPING: True}
     assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.REFUSED) == ""
-    assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.DROPPED) == "v.a.z is no property of the schema"
+    assert unfit({"a": {"z": 1}}, schema, "v", unknown=Unknown.DROPPED) == "v.a.z is not declared in the schema"
 
 
 def test_values_are_not_compared_with_thousands() -> None:

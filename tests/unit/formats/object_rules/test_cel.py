@@ -6,10 +6,10 @@ from rukpak_py.formats.object_rules.cel import problem_of_expression
 from tests.unit.formats.object_rules.judging import Json, manifest, told
 
 REFUSED = [
-    ("self.a = 1", "= is no operator: write =="),
-    ("self.a == 1 & self.b", "& is no operator: write &&"),
-    ("self.a | self.b", "| is no operator: write ||"),
-    ("self.a === 1", "= is no operator: write =="),
+    ("self.a = 1", "= is not an operator of CEL: write =="),
+    ("self.a == 1 & self.b", "& is not an operator of CEL: write &&"),
+    ("self.a | self.b", "| is not an operator of CEL: write ||"),
+    ("self.a === 1", "= is not an operator of CEL: write =="),
     ("self.a == 1;", "the character ; has no meaning"),
     ("self.a == $b", "the character $ has no meaning"),
     ("self.a == 'x", "a string has no end"),
@@ -23,8 +23,8 @@ REFUSED = [
     ("self.a > // 1", "it ends with >"),
     ("!", "it ends with !"),
     ("self.a in", "it ends with in"),
-    ("self.a and self.b", "and is no operator: write &&"),
-    ("self.size() > 0 or true", "or is no operator: write ||"),
+    ("self.a and self.b", "and is not an operator of CEL: write &&"),
+    ("self.size() > 0 or true", "or is not an operator of CEL: write ||"),
     ("has(self.a) self.b", "there is no operator before self"),
     ("self.a 'x'", "there is no operator before 'x'"),
     ("self.a == 1 2", "there is no operator before 2"),

@@ -30,7 +30,7 @@ def gadget(spec: Any, version: str = "v1", group: str = "example.com") -> Json:
     ("given", "wrong"),
     [
         (gadget({"size": 1}), ""),
-        (gadget({"size": 1, "sizes": 2}), "Gadget one: spec.sizes is no property of the schema"),
+        (gadget({"size": 1, "sizes": 2}), "Gadget one: spec.sizes is not declared in the schema"),
         (gadget({"size": "1"}), "Gadget one: spec.size must be of type integer"),
         (gadget({"size": 0}), "Gadget one: spec.size must be at least 1"),
         (gadget({}), "Gadget one: spec.size is required"),

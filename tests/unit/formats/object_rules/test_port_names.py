@@ -6,7 +6,7 @@ from rukpak_py.core.findings import Severity
 from tests.unit.formats.object_rules.judging import Json, deployment, findings_of, manifest, told
 
 PORTS = [{"name": "http", "containerPort": 8080}, {"containerPort": 9090}]
-_OF_SERVICE = "targetPort 'web' is no port of the pods that the Service selects"
+_OF_SERVICE = "targetPort 'web' is not a port of the pods that the Service selects"
 
 
 def running(container: Json, *others: Json, namespace: str = "") -> Json:
@@ -82,5 +82,5 @@ def test_one_of_the_selected_pods_has_the_port() -> None:
 def test_a_policy_allows_a_port_of_its_pods(port: int | str, selector: Json, *, is_told: bool) -> None:
     spec = {"podSelector": selector, "ingress": [{"ports": [{"port": port}]}]}
     policy = manifest("NetworkPolicy", "p", "networking.k8s.io/v1", spec=spec)
-    message = "port 'web' is no port of the pods that the NetworkPolicy selects"
+    message = "port 'web' is not a port of the pods that the NetworkPolicy selects"
     assert told("OBJ-026", running({}), policy) == ([message] if is_told else [])

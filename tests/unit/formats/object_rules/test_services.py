@@ -80,7 +80,7 @@ def test_a_called_service_is_in_the_bundle(calling: Any, called: Json, others: l
     ],
 )
 def test_a_called_port_is_one_of_the_service(calling: Json, *, is_told: bool) -> None:
-    expected = ["port 8443 is no port of Service demo"] if is_told else []
+    expected = ["port 8443 is not a port of Service demo"] if is_told else []
     assert told("OBJ-022", calling, service()) == expected
 
 
@@ -101,7 +101,7 @@ def ingress(port: Json, name: str = "demo") -> Json:
     ],
 )
 def test_an_ingress_leads_to_a_port_of_its_service(port: Json, called: str | None) -> None:
-    expected = [f"port {called} is no port of Service demo"] if called else []
+    expected = [f"port {called} is not a port of Service demo"] if called else []
     assert told("OBJ-022", ingress(port), service()) == expected
     assert told("OBJ-022", ingress(port), service(type="ExternalName")) == []
     assert told("OBJ-021", ingress(port, name="else"), service(), PODS) == []  # it may well be in the cluster
@@ -126,5 +126,5 @@ def monitor(port: str, labels: Json | None = None, **spec: Any) -> Json:
     ],
 )
 def test_a_monitor_names_a_port_of_the_services(one: Json, *, is_told: bool) -> None:
-    message = "port 'metrics' is no name of a port of the Services that are selected"
+    message = "port 'metrics' is not a port of the Services that the ServiceMonitor selects"
     assert told("OBJ-022", one, service(namespace="here")) == ([message] if is_told else [])

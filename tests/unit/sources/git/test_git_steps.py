@@ -31,7 +31,7 @@ async def test_time_that_one_step_took_is_not_left_for_the_next() -> None:
     both = steps(seconds=60, stop=Event())
     left = [both._left]
     for _ in range(2):
-        await both.run(lambda: time.sleep(0.01))
+        await both.run(lambda: time.sleep(0.01))  # the step is to take some time, and nothing waits for it
         left.append(both._left)
     assert left == sorted(set(left), reverse=True)
 

@@ -56,7 +56,7 @@ def told(tree: Tree) -> list[tuple[str, Severity, str]]:
         (demo({"size": "1"}), "spec.size must be of type integer"),
         (demo({"size": 0}), "spec.size must be at least 1"),
         (demo({"size": 1, "mode": "c"}), "spec.mode must be one of a, b"),
-        (demo({"size": 1, "sizes": 2}), "spec.sizes is no property of the schema"),
+        (demo({"size": 1, "sizes": 2}), "spec.sizes is not declared in the schema"),
         (demo({}), "spec.size is required"),
         (demo(None), "spec is required"),
         (demo({"size": 1}, status={}), "status.phase is required"),

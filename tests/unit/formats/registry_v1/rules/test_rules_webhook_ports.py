@@ -6,7 +6,7 @@ from rukpak_py.formats.validation import validate
 from tests.unit.bundles import Json, bundle, csv_document, deployment, webhook
 
 PORTS = [{"name": "http", "containerPort": 8080}]
-_MESSAGE = "targetPort 'web' of webhook 'w.demo.example.com' is no port of deployment 'demo-controller'"
+_MESSAGE = "targetPort 'web' of webhook 'w.demo.example.com' is not a port of deployment 'demo-controller'"
 
 
 @pytest.mark.parametrize(
