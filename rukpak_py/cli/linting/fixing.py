@@ -23,6 +23,8 @@ def correct(bundles: Sequence[tuple[str, Checks]], told: Told, *, asks: bool) ->
     """Bundles that cannot be read are left to the report that follows. `told`: a report with what users see of it."""
     bundles = [*{Path(path).resolve(): (path, checks) for path, checks in bundles}.values()]  # each of them once
     for path, _ in bundles:
+        if not Path(path).exists():
+            raise ContentError(f"{path}: there is no such directory; --fix corrects files on this machine")
         if not Path(path).is_dir():
             raise _not_a_directory(path, "this is none")
     files = [file for one in _found(bundles, told) for file in one]

@@ -262,6 +262,12 @@ def test_value_that_is_a_string_here_and_a_number_there_is_no_correction(rukpakc
     assert plain.read_text() == corrected(text)
 
 
+def test_missing_path_is_told_as_missing(rukpakctl: CommandLine, plain: Path) -> None:
+    ran = rukpakctl("bundle", "validate", "nowhere", "--fix")
+    assert ran.status == 3
+    assert ran.err == "Error: nowhere: there is no such directory; --fix corrects files on this machine\n"
+
+
 def test_yes_alone_is_a_mistake(rukpakctl: CommandLine, plain: Path) -> None:
     ran = rukpakctl("bundle", "validate", "web", "--yes")
     assert ran.status == 2
